@@ -1,0 +1,1 @@
+"""Masked language modelling, whole: from raw text to an encoder that fills blanks."""

@@ -1,0 +1,1 @@
+"""Blocks to examples: what is hidden together, which of it, and how the gap looks. Numpy only."""

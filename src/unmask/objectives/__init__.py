@@ -1,0 +1,1 @@
+"""A batch and a model to a loss."""

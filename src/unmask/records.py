@@ -1,0 +1,88 @@
+"""What travels along the way, from a file to a model: plain arrays with their axes named.
+
+    Document ─encode─▶ shards ─pack─▶ Blocks ─corrupt─▶ Corrupted ─collate─▶ Batch
+
+Axes: B rows of a batch, L length, V vocabulary, P predicted positions. Numpy only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One text, and where it came from."""
+
+    text: str
+    source: str
+    line: int  # where it starts in its source, from 1
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What corruption and packing need to know of a tokenizer: its size and its special ids."""
+
+    size: int
+    mask: int
+    pad: int
+    start: int  # opens a document: [CLS], <s>
+    end: int  # closes it: [SEP], </s>
+    special: tuple[int, ...]  # every id that text never yields and that is never hidden, [UNK] among them
+
+    @cached_property
+    def is_special(self) -> Flags:
+        """V flags: true for special ids."""
+        flags = np.zeros(self.size, dtype=np.bool_)
+        flags[list(self.special)] = True
+        return flags
+
+    @cached_property
+    def ordinary(self) -> Ids:
+        """The ids that are not special, ascending: what a random replacement is drawn from."""
+        return np.flatnonzero(~self.is_special).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Rows of a fixed length, each packed with one or more documents, as corruption takes them.
+
+        ids          [CLS]  the  un ##do [SEP] [CLS]  yes [SEP] [PAD]
+        word_starts    .     #    #   .    .     .     #    .     .
+        documents      1     1    1   1    1     2     2    2     0
+    """
+
+    ids: Ids  # B L
+    word_starts: Flags  # B L, true on the first token of a word
+    documents: Ids  # B L, 1, 2, … within the row; 0 is padding
+    numbers: Integers  # B, the block's number in its epoch: what randomness is keyed by
+    epoch: int
+
+
+@dataclass(frozen=True)
+class Corrupted:
+    """Examples: blocks with something hidden, and what is needed to restore it."""
+
+    ids: Ids  # B L, as the model sees them
+    hidden: Flags  # B L, the positions to predict
+    targets: Ids  # P, the tokens that were there, in row order
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What an objective takes: the corrupted rows, who may see whom, and what to predict where."""
+
+    ids: Integers  # B L
+    positions: Integers  # B L, counted from 0 within each document
+    documents: Integers  # B L
+    predicted: Integers  # P, flat indices into B × L
+    targets: Integers  # P
+    numbers: Integers  # B

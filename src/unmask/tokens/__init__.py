@@ -1,0 +1,1 @@
+"""Documents to packed blocks: the tokenizer, the shards, the packing."""
