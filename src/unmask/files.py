@@ -1,0 +1,101 @@
+"""Files that are whole or not there: written aside, synced, renamed, hashed.
+
+A process may die at any moment and a disk may fill up; what a reader finds under the final name is always a
+complete file or directory, and its hash says whether a byte has changed since.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from unmask.errors import NoSpace
+
+SEAL = "seal"  # the field of a sealed JSON object that holds the SHA-256 of the rest
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest(value: Any) -> str:
+    """The SHA-256 of a JSON value in its one canonical spelling."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def sealed(value: dict[str, Any]) -> dict[str, Any]:
+    """The object with a hash of itself, so that a changed byte in it is found too."""
+    return {**value, SEAL: digest(value)}
+
+
+def seal_holds(value: dict[str, Any]) -> bool:
+    """Whether a sealed object is as it was."""
+    return value.get(SEAL) == digest({key: part for key, part in value.items() if key != SEAL})
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file in one piece: a reader sees the old one or the new one."""
+    aside = path.with_name(f".{path.name}.writing")
+    with saving(path):
+        aside.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        sync(aside)
+        aside.replace(path)
+        sync(path.parent)
+
+
+@contextmanager
+def whole_directory(path: Path) -> Iterator[Path]:
+    """A directory that appears under its name only when the block has filled it without an error."""
+    aside = path.with_name(f".{path.name}.writing")
+    shutil.rmtree(aside, ignore_errors=True)
+    with saving(path):
+        try:
+            aside.mkdir(parents=True)
+            yield aside
+            for entry in sorted(aside.rglob("*")):
+                sync(entry)
+            sync(aside)
+            if path.exists():
+                replaced = path.with_name(f".{path.name}.replaced")
+                shutil.rmtree(replaced, ignore_errors=True)
+                path.rename(replaced)
+                aside.rename(path)
+                shutil.rmtree(replaced)
+            else:
+                aside.rename(path)
+            sync(path.parent)
+        except BaseException:
+            shutil.rmtree(aside, ignore_errors=True)
+            raise
+
+
+@contextmanager
+def saving(path: Path) -> Iterator[None]:
+    """Turn what a disk can refuse into one line that names the file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise NoSpace(f"{path}: the disk is full; make space and run the same command again") from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise NoSpace(f"{path}: cannot be written ({error.strerror}); choose another place") from error
+        raise
+
+
+def sync(path: Path) -> None:
+    """Have the operating system put a file or a directory's entries on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,85 @@
+"""Models by family and size: transformers' own classes, configured here and nowhere else.
+
+In: a family, a size and a vocabulary. Out: a fresh masked language model with weights drawn from a seed.
+Sizes are layers × width; a family's feed-forward width is chosen so that families of one size have the same number
+of weights in their layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from transformers import AutoModelForMaskedLM, BertConfig, ModernBertConfig, PreTrainedConfig, PreTrainedModel
+
+from unmask.errors import BadInput
+from unmask.records import Vocabulary
+
+
+@dataclass(frozen=True)
+class Size:
+    """Layers, width and attention heads."""
+
+    layers: int
+    width: int
+    heads: int
+
+
+SIZES = {"tiny": Size(2, 128, 2), "mini": Size(4, 256, 4), "small": Size(6, 384, 6), "base": Size(12, 768, 12)}
+
+
+def bert(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
+    """Devlin et al. 2019: learned positions, post-norm, GELU, four times the width in between."""
+    return BertConfig(
+        vocab_size=vocabulary.size,
+        hidden_size=size.width,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        intermediate_size=4 * size.width,
+        max_position_embeddings=length,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+        pad_token_id=vocabulary.pad,
+    )
+
+
+def modernbert(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
+    """Warner et al. 2024: rotary positions, pre-norm, no biases, GeGLU, global attention each third layer.
+
+    A GeGLU layer has three matrices where BERT's has two, so 8/3 of the width keeps the weights equal.
+    """
+    return ModernBertConfig(
+        vocab_size=vocabulary.size,
+        hidden_size=size.width,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        intermediate_size=round(size.width * 8 / 3 / 64) * 64,
+        max_position_embeddings=length,
+        attention_dropout=dropout,
+        embedding_dropout=dropout,
+        mlp_dropout=dropout,
+        pad_token_id=vocabulary.pad,
+        bos_token_id=vocabulary.start,
+        cls_token_id=vocabulary.start,
+        eos_token_id=vocabulary.end,
+        sep_token_id=vocabulary.end,
+    )
+
+
+FAMILIES: dict[str, Callable[[Size, Vocabulary, int, float], PreTrainedConfig]] = {
+    "bert": bert,
+    "modernbert": modernbert,
+}
+
+
+def build(family: str, size: str, vocabulary: Vocabulary, *, length: int, dropout: float, seed: int) -> PreTrainedModel:
+    """A fresh model whose weights depend on the seed alone."""
+    if family not in FAMILIES:
+        raise BadInput(f"unknown model family {family!r}: choose one of {', '.join(FAMILIES)}")
+    if size not in SIZES:
+        raise BadInput(f"unknown model size {size!r}: choose one of {', '.join(SIZES)}")
+    config = FAMILIES[family](SIZES[size], vocabulary, length, dropout)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return AutoModelForMaskedLM.from_config(config, attn_implementation="sdpa")

@@ -1,0 +1,62 @@
+"""A batch as a model takes it, so that packed documents do not see each other.
+
+In: a `Batch` of arrays. Out: the keyword arguments of a transformers encoder.
+
+Encoders ignore packed positions when they build their masks: editing the second document of a block changes the
+logits of the first, silently. A block-diagonal mask, L×L for each row, keeps documents apart; where every row holds
+one document an ordinary padding mask does the same for less.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from unmask.records import Batch
+
+# Families whose attention takes a mask of its own for each row and whose positions can start again in a row.
+# DeBERTa-v2 refuses such masks, and MPNet's relative positions run on across documents.
+PACKABLE = frozenset(
+    {"bert", "roberta", "xlm-roberta", "electra", "ernie", "distilbert", "albert", "modernbert"}
+)
+FIRST_POSITION = frozenset({"roberta", "xlm-roberta"})  # these count positions from the padding id + 1
+
+
+def as_inputs(model: PreTrainedModel, batch: Batch) -> dict[str, Any]:
+    """The model's keyword arguments for a batch.
+
+    A block-diagonal mask for a row that holds documents 1 1 2 0 (0 is padding, which sees only itself):
+
+        1  # # . .
+        1  # # . .
+        2  . . # .
+        0  . . . #
+    """
+    ids, documents = torch.from_numpy(batch.ids), torch.from_numpy(batch.documents)
+    device = model.device
+    if int(documents.max()) <= 1:
+        seen = documents > 0
+        return {"input_ids": ids.to(device), "attention_mask": None if seen.all() else seen.long().to(device)}
+    if model.config.model_type not in PACKABLE:
+        raise ValueError(f"{model.config.model_type} cannot keep packed documents apart")
+    positions = torch.from_numpy(batch.positions)
+    together = documents[:, None, :, None] == documents[:, None, None, :]
+    offset = model.config.pad_token_id + 1 if model.config.model_type in FIRST_POSITION else 0
+    return {
+        "input_ids": ids.to(device),
+        "position_ids": (positions + offset).to(device),
+        "attention_mask": _by_layer(model, together.to(device)),
+    }
+
+
+def _by_layer(model: PreTrainedModel, together: Tensor) -> Tensor | dict[str, Tensor]:
+    """The mask itself, or one for each kind of layer where some see only a window."""
+    window = getattr(model.config, "sliding_window", None)
+    if window is None:
+        return together
+    place = torch.arange(together.shape[-1], device=together.device)
+    near = (place[:, None] - place[None, :]).abs() <= window
+    return {"full_attention": together, "sliding_attention": together & near}

@@ -1,0 +1,162 @@
+"""Shards to blocks: documents cut to the block length and packed so that little is padding.
+
+In: a split's token stream and where its documents end. Out: `Blocks`, any of them, by number.
+
+A document longer than a block is cut into full pieces and a rest; pieces are packed by best fit, longest first,
+each with its own opening and closing token (waste under 3 % on ordinary text, nothing truncated). Which pieces
+share a block and in what order blocks come is a function of (seed, epoch); how many blocks there are depends on the
+lengths alone and so is the same in every epoch. To go on at any block, nothing has to be replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unmask.corruption.randomness import Draws, mix
+from unmask.records import Blocks, Flags, Ids, Integers, Vocabulary
+
+AROUND = 2  # the opening and the closing token of each piece
+
+
+class Stream(Protocol):
+    """A split's tokens, one document after the other."""
+
+    @property
+    def ends(self) -> Integers:
+        """Where each document ends in the stream."""
+        ...
+
+    def read(self, start: int, stop: int) -> tuple[Ids, Flags]:
+        """The tokens between two places of the stream, and which of them start a word."""
+        ...
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Stretches of the stream, none longer than a block has room for."""
+
+    starts: Integers  # N
+    lengths: Integers  # N
+    documents: Integers  # N, the document each was cut from
+
+
+def cut(ends: Integers, room: int) -> Pieces:
+    """Cut documents into pieces of `room` tokens and a rest; empty documents give none.
+
+    >>> cut(np.array([7, 7, 9]), room=3)
+    Pieces(starts=array([0, 3, 6, 7]), lengths=array([3, 3, 1, 2]), documents=array([0, 0, 0, 2]))
+    """
+    begins = np.concatenate(([0], ends[:-1])).astype(np.int64)
+    counts = -(-(ends - begins) // room)
+    documents = np.repeat(np.arange(len(ends)), counts)
+    nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = begins[documents] + nth * room
+    return Pieces(starts, np.minimum(room, ends[documents] - starts), documents)
+
+
+def best_fit(lengths: Integers, capacity: int) -> tuple[Integers, int]:
+    """The block of each piece, and how many blocks there are: longest first, each into the tightest room.
+
+    Pieces of one length are placed together, so the work is of the order of pieces + capacity², not
+    pieces × log(blocks).
+
+    >>> best_fit(np.array([2, 5, 3, 2]), capacity=7)
+    (array([0, 0, 1, 1]), 2)
+    """
+    block = np.empty(len(lengths), dtype=np.int64)
+    rooms: list[list[NDArray[np.int64]]] = [[] for _ in range(capacity + 1)]  # blocks by the room they have left
+    open_rooms = np.zeros(capacity + 1, dtype=np.bool_)
+    blocks = 0
+    by_length = np.argsort(-lengths, kind="stable")
+    edges = np.flatnonzero(np.diff(lengths[by_length], prepend=-1, append=-1))
+    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+        todo = by_length[begin:end]
+        length = int(lengths[todo[0]])
+        while len(todo):
+            if open_rooms[length:].any():
+                room = length + int(open_rooms[length:].argmax())
+                tight = np.concatenate(rooms[room])
+                rooms[room] = []
+            else:  # as many new blocks as these pieces fill
+                room = capacity
+                tight = np.arange(blocks, blocks - (-len(todo) // (capacity // length)))
+                blocks += len(tight)
+            used, rest = tight[: len(todo)], tight[len(todo) :]
+            block[todo[: len(used)]] = used
+            todo = todo[len(used) :]
+            rooms[room - length].append(used)
+            if len(rest):
+                rooms[room].append(rest)
+            open_rooms[room - length], open_rooms[room] = True, bool(rooms[room])
+    return block, blocks
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which pieces make up each block of one epoch."""
+
+    pieces: Pieces
+    order: Integers  # N, pieces by block
+    edges: Integers  # blocks + 1, where each block's pieces begin in `order`
+    length: int
+    epoch: int
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks the epoch has."""
+        return len(self.edges) - 1
+
+    @property
+    def waste(self) -> float:
+        """The part of all positions that is padding."""
+        return 1 - float((self.pieces.lengths + AROUND).sum()) / (self.blocks * self.length)
+
+
+def packed(pieces: Pieces, length: int, *, seed: int, epoch: int) -> Plan:
+    """The epoch's blocks: a random choice among equal best fits, in a random order."""
+    shuffled = _order(len(pieces.starts), seed, epoch, 0)
+    block, blocks = best_fit(pieces.lengths[shuffled] + AROUND, length)
+    block = _order(blocks, seed, epoch, 1)[block]
+    order = np.argsort(block, kind="stable")
+    edges = np.searchsorted(block[order], np.arange(blocks + 1))
+    return Plan(pieces, shuffled[order], edges, length, epoch)
+
+
+def _order(count: int, seed: int, epoch: int, purpose: int) -> Integers:
+    """A random order of `count` things, a function of the numbers alone; keys never tie."""
+    keys = Draws.of(seed, epoch, np.arange(count)).keys
+    return np.argsort(mix(keys + np.uint64(purpose)))
+
+
+def alone(pieces: Pieces, length: int) -> Plan:
+    """Each piece in a block of its own, in the order of the text: what evaluation reads."""
+    count = len(pieces.starts)
+    return Plan(pieces, np.arange(count), np.arange(count + 1), length, epoch=0)
+
+
+def read_blocks(stream: Stream, plan: Plan, numbers: Sequence[int] | Integers, vocabulary: Vocabulary) -> Blocks:
+    """Read the blocks with these numbers; rows are as long as the fullest of them.
+
+    A row's padding says nothing, so trimming it changes no example.
+    """
+    rows = [plan.order[plan.edges[n] : plan.edges[n + 1]] for n in numbers]
+    width = max((int((plan.pieces.lengths[row] + AROUND).sum()) for row in rows), default=0)
+    ids = np.full((len(rows), width), vocabulary.pad, dtype=np.int32)
+    word_starts = np.zeros((len(rows), width), dtype=np.bool_)
+    documents = np.zeros((len(rows), width), dtype=np.int32)
+    for row, members in enumerate(rows):
+        column = 0
+        for document, piece in enumerate(members, start=1):
+            start, size = int(plan.pieces.starts[piece]), int(plan.pieces.lengths[piece])
+            inside = slice(column + 1, column + 1 + size)
+            ids[row, column] = vocabulary.start
+            ids[row, inside], word_starts[row, inside] = stream.read(start, start + size)
+            ids[row, column + 1 + size] = vocabulary.end
+            documents[row, column : column + size + AROUND] = document
+            column += size + AROUND
+    return Blocks(ids, word_starts, documents, np.asarray(numbers, dtype=np.int64), plan.epoch)

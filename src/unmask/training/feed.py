@@ -1,0 +1,96 @@
+"""What each step of a run trains on: a function of the step's number and nothing else.
+
+In: a split's stream and the settings. Out: the micro-batches of step k. Blocks are numbered through all epochs, so
+going on after a stop, on any number of processes, needs one integer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from unmask.corruption.policy import Policy, corrupt
+from unmask.records import Batch, Blocks, Corrupted, Vocabulary
+from unmask.tokens.collate import collate
+from unmask.tokens.pack import AROUND, Pieces, Plan, Stream, cut, packed, read_blocks
+
+
+@dataclass(frozen=True)
+class Feed:
+    """The micro-batches of every step."""
+
+    stream: Stream
+    vocabulary: Vocabulary
+    policy: Policy
+    length: int
+    rows: int  # blocks in a step
+    micro: int  # blocks in a micro-batch
+    seed: int
+
+    @classmethod
+    def of(
+        cls, stream: Stream, vocabulary: Vocabulary, policy: Policy, *, length: int, rows: int, micro: int, seed: int
+    ) -> Feed:
+        """A feed over a split."""
+        return cls(stream, vocabulary, policy, length, rows, min(micro, rows), seed)
+
+    def micro_batches(self, step: int, rate: float) -> list[Batch]:
+        """The micro-batches of a step, in order; `rate` is the fraction hidden at this step."""
+        begin, end = step * self.rows, (step + 1) * self.rows
+        edges = [*range(begin, end, self.micro), end]
+        return [self._batch(first, last, rate) for first, last in zip(edges, edges[1:], strict=False)]
+
+    def _batch(self, begin: int, end: int, rate: float) -> Batch:
+        """Blocks `begin` to `end` of the whole run; they may lie in two epochs or, on little text, in many."""
+        per_epoch = self.plan(0).blocks
+        parts: list[tuple[Blocks, Corrupted]] = []
+        while begin < end:
+            epoch, number = divmod(begin, per_epoch)
+            count = min(end - begin, per_epoch - number)
+            blocks = read_blocks(self.stream, self.plan(epoch), np.arange(number, number + count), self.vocabulary)
+            parts.append((blocks, corrupt(blocks, self.policy, self.vocabulary, seed=self.seed, rate=rate)))
+            begin += count
+        return collate(*(parts[0] if len(parts) == 1 else _stacked(parts, self.vocabulary.pad)))
+
+    def plan(self, epoch: int) -> Plan:
+        """The packing of an epoch."""
+        return _plan(self, epoch)
+
+    @property
+    def pieces(self) -> Pieces:
+        """The documents, cut to the block length."""
+        return cut(self.stream.ends, self.length - AROUND)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@lru_cache(maxsize=2)  # a step may lie in two epochs
+def _plan(feed: Feed, epoch: int) -> Plan:
+    return packed(feed.pieces, feed.length, seed=feed.seed, epoch=epoch)
+
+
+def _stacked(parts: list[tuple[Blocks, Corrupted]], pad: int) -> tuple[Blocks, Corrupted]:
+    """Blocks of several epochs as one, rows padded to the longest."""
+    width = max(blocks.ids.shape[1] for blocks, _ in parts)
+
+    def rows(arrays: list[np.ndarray], filler: int) -> np.ndarray:
+        return np.concatenate(
+            [np.pad(each, ((0, 0), (0, width - each.shape[1])), constant_values=filler) for each in arrays]
+        )
+
+    blocks = Blocks(
+        ids=rows([b.ids for b, _ in parts], pad),
+        word_starts=rows([b.word_starts for b, _ in parts], 0),
+        documents=rows([b.documents for b, _ in parts], 0),
+        numbers=np.concatenate([b.numbers for b, _ in parts]),
+        epoch=parts[0][0].epoch,
+    )
+    corrupted = Corrupted(
+        ids=rows([c.ids for _, c in parts], pad),
+        hidden=rows([c.hidden for _, c in parts], 0),
+        targets=np.concatenate([c.targets for _, c in parts]),
+    )
+    return blocks, corrupted

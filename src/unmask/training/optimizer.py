@@ -1,0 +1,149 @@
+"""The optimizer: Muon on the matrices of the layers, AdamW on everything else, and the rate over the run.
+
+Muon (Jordan et al. 2024) replaces each matrix's momentum by the nearest orthogonal matrix, found by a Newton–Schulz
+iteration. torch's own does so in bfloat16, one matrix at a time, which a CPU without bfloat16 units does slowly;
+here it runs in float32 on CPUs, and matrices of one shape go through it together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import sqrt
+
+import torch
+from torch import Tensor
+from torch.nn import Module, Parameter
+
+NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # the quintic of the Muon authors: steep at 0, so five rounds suffice
+ROUNDS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimizing:
+    """Settings of the optimizer; a rate of 0 for `muon` leaves every weight to AdamW."""
+
+    muon: float = 2e-2  # learning rate of the matrices
+    momentum: float = 0.95
+    adamw: float = 3e-3  # learning rate of embeddings, norms, biases and the head
+    betas: tuple[float, float] = (0.9, 0.98)
+    weight_decay: float = 0.01
+    clip: float = 1.0  # largest norm of the whole gradient
+    warmup: float = 0.05  # part of the steps over which the rate rises
+    decay: float = 0.4  # part of the steps over which it falls to 0
+
+
+def rate_at(step: int, steps: int, warmup: float, decay: float) -> float:
+    """The part of the full learning rate at a step: warm-up, stable, then 1 − √ decay, 0 when the budget ends.
+
+    >>> [round(rate_at(step, 10, warmup=0.2, decay=0.4), 2) for step in range(10)]
+    [0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 0.55, 0.37, 0.23, 0.11]
+    """
+    rising = max(1, round(steps * warmup))
+    falling = max(1, round(steps * decay))
+    rise = min(1.0, (step + 1) / rising)
+    fallen = max(0, step + 1 - (steps - falling)) / (falling + 1)
+    return rise * (1 - sqrt(fallen))
+
+
+def orthogonal(matrices: Tensor) -> Tensor:
+    """The nearest orthogonal matrix of each of N matrices, N×R×C, nearly: singular values come near 1.
+
+    A float32 product on CPU; bfloat16 where the hardware has it.
+    """
+    a, b, c = NEWTON_SCHULZ
+    x = matrices.bfloat16() if matrices.is_cuda else matrices
+    tall = x.shape[-2] > x.shape[-1]
+    if tall:
+        x = x.mT
+    x = x / x.norm(dim=(-2, -1), keepdim=True).clamp_min(1e-7)
+    for _ in range(ROUNDS):
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return (x.mT if tall else x).to(matrices.dtype)
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum, orthogonalised; matrices of one shape in one batch of products."""
+
+    def __init__(self, parameters: Iterable[Parameter], lr: float, momentum: float, weight_decay: float) -> None:
+        super().__init__(parameters, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        """Take one step along the orthogonalised Nesterov momentum."""
+        for group in self.param_groups:
+            by_shape: dict[torch.Size, list[Parameter]] = {}
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    by_shape.setdefault(parameter.shape, []).append(parameter)
+            for (rows, columns), parameters in by_shape.items():
+                updates = orthogonal(torch.stack([self._look_ahead(p, group["momentum"]) for p in parameters]))
+                reach = group["lr"] * sqrt(max(1.0, rows / columns))
+                for parameter, update in zip(parameters, updates, strict=True):
+                    parameter.mul_(1 - group["lr"] * group["weight_decay"]).add_(update, alpha=-reach)
+
+    def _look_ahead(self, parameter: Parameter, momentum: float) -> Tensor:
+        assert parameter.grad is not None
+        state = self.state[parameter]
+        if "momentum" not in state:
+            state["momentum"] = torch.zeros_like(parameter)
+        velocity: Tensor = state["momentum"].lerp_(parameter.grad, 1 - momentum)
+        return parameter.grad.lerp(velocity, momentum)
+
+
+class Optimizer:
+    """Both optimizers as one: a rate for the step, a step, and a state of named tensors."""
+
+    def __init__(self, model: Module, settings: Optimizing) -> None:
+        self.settings = settings
+        self.names = {parameter: name for name, parameter in model.named_parameters()}
+        matrices = [p for p in self.names if settings.muon > 0 and p.ndim == 2 and _in_a_layer(self.names[p])]
+        chosen = set(matrices)
+        rest = [p for p in self.names if p not in chosen]
+        decayed = [p for p in rest if p.ndim >= 2]
+        plain = [p for p in rest if p.ndim < 2]
+        groups = [
+            {"params": decayed, "weight_decay": settings.weight_decay},
+            {"params": plain, "weight_decay": 0.0},
+        ]
+        adamw = torch.optim.AdamW(groups, lr=settings.adamw, betas=settings.betas, fused=True)
+        self.parts: list[tuple[torch.optim.Optimizer, float]] = [(adamw, settings.adamw)]
+        if matrices:
+            muon = Muon(matrices, settings.muon, settings.momentum, settings.weight_decay)
+            self.parts.append((muon, settings.muon))
+
+    def step(self, step: int, steps: int) -> None:
+        """One step at the rate that this step of the run has."""
+        factor = rate_at(step, steps, self.settings.warmup, self.settings.decay)
+        for part, rate in self.parts:
+            for group in part.param_groups:
+                group["lr"] = rate * factor
+            part.step()
+
+    def clear(self) -> None:
+        """Forget the gradients."""
+        for part, _ in self.parts:
+            part.zero_grad(set_to_none=True)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The whole state, a name for each tensor: `layer.weight/momentum`."""
+        return {
+            f"{self.names[parameter]}/{key}": value
+            for part, _ in self.parts
+            for parameter, state in part.state.items()
+            for key, value in state.items()
+        }
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        """Take up a state that `tensors` gave."""
+        owners = {name: parameter for parameter, name in self.names.items()}
+        home = {p: part for part, _ in self.parts for group in part.param_groups for p in group["params"]}
+        for key, value in tensors.items():
+            name, _, kind = key.rpartition("/")
+            home[owners[name]].state[owners[name]][kind] = value
+
+
+def _in_a_layer(name: str) -> bool:
+    """Whether a weight belongs to one of the encoder's numbered layers: `encoder.layer.0.attention…`."""
+    return any(part.isdecimal() for part in name.split("."))
