@@ -7,7 +7,8 @@ Axes: B rows of a batch, L length, V vocabulary, P predicted positions. Numpy on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -37,6 +38,10 @@ class Vocabulary:
     start: int  # opens a document: [CLS], <s>
     end: int  # closes it: [SEP], </s>
     special: tuple[int, ...]  # every id that text never yields and that is never hidden, [UNK] among them
+    sentinels: tuple[int, ...] = ()  # special ids that stand for a hidden span, in the order they are used
+    counts: Integers | None = field(
+        default=None, compare=False, repr=False
+    )  # V, how often the corpus has each
 
     @cached_property
     def is_special(self) -> Flags:
@@ -55,9 +60,9 @@ class Vocabulary:
 class Blocks:
     """Rows of a fixed length, each packed with one or more documents, as corruption takes them.
 
-        ids          [CLS]  the  un ##do [SEP] [CLS]  yes [SEP] [PAD]
-        word_starts    .     #    #   .    .     .     #    .     .
-        documents      1     1    1   1    1     2     2    2     0
+    ids          [CLS]  the  un ##do [SEP] [CLS]  yes [SEP] [PAD]
+    word_starts    .     #    #   .    .     .     #    .     .
+    documents      1     1    1   1    1     2     2    2     0
     """
 
     ids: Ids  # B L
@@ -65,6 +70,7 @@ class Blocks:
     documents: Ids  # B L, 1, 2, … within the row; 0 is padding
     numbers: Integers  # B, the block's number in its epoch: what randomness is keyed by
     epoch: int
+    spans: Mapping[str, Ids] = field(default_factory=dict)  # B L by kind: marked spans, 1, 2, …; 0 is none
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,7 @@ class Corrupted:
     ids: Ids  # B L, as the model sees them
     hidden: Flags  # B L, the positions to predict
     targets: Ids  # P, the tokens that were there, in row order
+    units: Ids | None = None  # P, the number of the unit each was hidden with, ascending over the batch
 
 
 @dataclass(frozen=True)
