@@ -99,3 +99,4 @@ class Filled:
     text: str
     blanks: tuple[tuple[Guess, ...], ...]
     completed: str
+    places: tuple[tuple[int, int], ...]  # where each filled word starts and ends in `completed`

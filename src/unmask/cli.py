@@ -1,0 +1,258 @@
+"""The command line: a table of verbs, flags read from their signatures, one line for whatever goes wrong.
+
+In: the words of the command. Out: tables for people or JSON on stdout, progress and errors on stderr, and an
+exit code of `unmask.errors`. Nothing heavy is imported before a verb runs, so help answers at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import inspect
+import io
+import os
+import re
+import sys
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+from unmask import __version__, verbs
+from unmask.errors import EXIT_CODES, BadInput, Damaged, NoSpace, UnmaskError
+
+COMMANDS: dict[str, Callable[..., Any]] = {
+    verb.__name__: verb for verb in (verbs.prepare, verbs.verify, verbs.pretrain, verbs.evaluate, verbs.fill)
+}
+USAGE = 2
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+UNUSABLE = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+
+
+def main(words: Sequence[str] | None = None) -> NoReturn:
+    """Run one command and leave with its exit code."""
+    words = sys.argv[1:] if words is None else list(words)
+    try:
+        code = run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except KeyboardInterrupt:
+        code = _failed("stopped", 130)
+    except BaseException as error:
+        if os.environ.get("UNMASK_TRACEBACK") and not isinstance(error, SystemExit):
+            raise
+        code = _code(error)
+    sys.exit(code)
+
+
+def run(words: Sequence[str]) -> int:
+    """Find the verb, read its settings, do it and show what it gives."""
+    name, rest = (words[0], words[1:]) if words else ("", [])
+    asked = rest[: rest.index("--")] if "--" in rest else rest
+    if name == "--version" or (name in COMMANDS and "--version" in asked):
+        print(f"unmask {__version__}")
+        return 0
+    if name in ("-h", "--help", "help"):
+        print(overview())
+        return 0
+    if name not in COMMANDS:
+        problem = f"unknown command {name!r}" if name else "no command given"
+        return _failed(f"{problem}: choose one of {', '.join(COMMANDS)} (unmask --help explains them)", USAGE)
+    call, as_json = read_settings(COMMANDS[name], rest)
+    _quieten()
+    with _watched():
+        result = call()
+    _show(result, as_json)
+    return Damaged.code if getattr(result, "damage", ()) else 0
+
+
+def overview() -> str:
+    """What the commands are for, on one screen."""
+    width = max(map(len, COMMANDS))
+    lines = [
+        f"  {name:<{width}}  {(inspect.getdoc(verb) or '').splitlines()[0]}"
+        for name, verb in COMMANDS.items()
+    ]
+    codes = [f"  {code:>{width}}  {meaning}" for code, meaning in sorted(EXIT_CODES.items())]
+    return "\n".join(
+        [
+            f"unmask {__version__}: from raw text to an encoder that fills blanks",
+            "",
+            "usage: unmask COMMAND [OPTIONS]        unmask COMMAND --help explains a command",
+            "",
+            *lines,
+            "",
+            "Every command takes --json (results as JSON on stdout), --help and --version.",
+            "",
+            "exit codes",
+            *codes,
+        ]
+    )
+
+
+def read_settings(verb: Callable[..., Any], words: Sequence[str]) -> tuple[Callable[[], Any], bool]:
+    """The verb with its settings bound, ready to be called, and whether JSON was asked for."""
+    import tyro
+
+    markers = (tyro.conf.DisallowNone, tyro.conf.PositionalMetavarFromFieldName)
+    said = io.StringIO()
+    try:
+        with redirect_stderr(said):
+            return tyro.cli(_as_question(verb), prog=f"unmask {verb.__name__}", args=words, config=markers)
+    except SystemExit as leaving:
+        if leaving.code:
+            sys.exit(_failed(f"{_in_one_line(said.getvalue())}; see unmask {verb.__name__} --help", USAGE))
+        raise
+
+
+def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], Any], bool]]:
+    """The verb's signature as tyro reads it best: `*words` as positions, one type for a path, and --json."""
+    import tyro
+
+    hints = typing.get_type_hints(verb) | {
+        "json": Annotated[bool, tyro.conf.arg(help="Print the result as JSON.")]
+    }
+    signature = inspect.signature(verb)
+
+    def adapted(given: inspect.Parameter) -> inspect.Parameter:
+        kind: Any = Path if hints[given.name] == verbs.Location else hints[given.name]
+        if given.kind is given.VAR_POSITIONAL:
+            return given.replace(kind=given.POSITIONAL_ONLY, annotation=tuple[(kind, ...)], default=())
+        if given.default is False:
+            kind = Annotated[(kind, tyro.conf.FlagCreatePairsOff)]
+        return given.replace(annotation=kind)
+
+    def question(*positions: Any, json: bool, **settings: Any) -> tuple[Callable[[], Any], bool]:
+        if rest is not None:
+            positions = (*positions[:rest], *(positions[rest] or _piped(verb)))
+        return partial(verb, *positions, **settings), json
+
+    given = list(signature.parameters.values())
+    rest = next((place for place, each in enumerate(given) if each.kind is each.VAR_POSITIONAL), None)
+    parameters = [
+        *map(adapted, [*given, inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False)])
+    ]
+    question.__signature__ = signature.replace(parameters=parameters, return_annotation=Any)  # type: ignore[attr-defined]
+    question.__annotations__ = {each.name: each.annotation for each in parameters}
+    question.__doc__ = verb.__doc__
+    return question
+
+
+def _piped(verb: Callable[..., Any]) -> tuple[str, ...]:
+    """Standard input stands for the texts that were not given, when something is piped into it."""
+    return ("-",) if verb is verbs.fill and not sys.stdin.isatty() else ()
+
+
+def _in_one_line(box: str) -> str:
+    """What a box of tyro's says, as one line.
+
+    >>> print(_in_one_line('''
+    ... ╭─ Unrecognized options ────────╮
+    ... │ Unrecognized options: --tpo 5 │
+    ... │ ───────────────────────────── │
+    ... │ Perhaps you meant:            │
+    ... │     --top INT                 │
+    ... │ ───────────────────────────── │
+    ... │ For full helptext, run …      │
+    ... ╰───────────────────────────────╯'''))
+    unrecognized options: --tpo 5; perhaps you meant: --top INT
+    """
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", box)
+    inside = [
+        line.strip().strip("│|").strip() for line in plain.splitlines() if not re.match(r"\s*[╭╰+]", line)
+    ]
+    parts = re.split(r"\n[─-]+\n", "\n".join(inside).strip())
+    told = [
+        " ".join(part.split())
+        for part in parts
+        if not part.startswith(("For full helptext", "Argument helptext"))
+    ]
+    return "; ".join(part[0].lower() + part[1:] for part in told if part).rstrip(".:")
+
+
+def _quieten() -> None:
+    """Third parties say nothing on this terminal, and ask nothing of the network."""
+    import warnings
+
+    warnings.simplefilter("ignore")
+    for name, value in {
+        "TRANSFORMERS_VERBOSITY": "error",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_OFFLINE": "1",
+        "DAFT_PROGRESS_BAR": "0",
+        "DO_NOT_TRACK": "1",
+    }.items():
+        os.environ.setdefault(name, value)
+
+
+@contextmanager
+def _watched() -> Iterator[None]:
+    """Progress on stderr while somebody is looking at it."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    from unmask.progress import shown
+
+    with shown(Console(stderr=True)):
+        yield
+
+
+def _show(result: Any, as_json: bool) -> None:
+    """The result on stdout: one JSON document (a line for each of several), or tables."""
+    if as_json:
+        for each in result if isinstance(result, list) else [result]:
+            print(to_json(each))
+        return
+    from rich.console import Console
+
+    from unmask.terminal import drawn
+
+    console = Console()
+    for each in result if isinstance(result, list) else [result]:
+        console.print(drawn(each))
+
+
+def to_json(result: Any) -> str:
+    """A result as one line of JSON; paths are strings, and a number that is not finite is null."""
+    import json
+    from dataclasses import asdict
+    from math import isfinite
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(each) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(each) for each in value]
+        if isinstance(value, float) and not isfinite(value):
+            return None
+        return str(value) if isinstance(value, Path) else value
+
+    return json.dumps(plain(asdict(result)), ensure_ascii=False, allow_nan=False)
+
+
+def _code(error: BaseException) -> int:
+    """Say in one line what went wrong; give the exit code of its kind."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else int(bool(error.code))
+    if isinstance(error, UnmaskError):
+        return _failed(str(error), error.code)
+    if isinstance(error, OSError) and error.errno in FULL:
+        where = f"{error.filename}: " if error.filename else ""
+        return _failed(f"{where}{error.strerror}: make room, or write elsewhere", NoSpace.code)
+    if isinstance(error, UNUSABLE):
+        return _failed(f"{error.filename}: {error.strerror}", BadInput.code)
+    if isinstance(error, MemoryError):
+        return _failed("out of memory: use a smaller model, batch or length", UnmaskError.code)
+    hint = "an error of unmask's own, please report it (UNMASK_TRACEBACK=1 shows where)"
+    return _failed(f"{type(error).__name__}: {error}: {hint}", UnmaskError.code)
+
+
+def _failed(line: str, code: int) -> int:
+    """One line on stderr, whatever the message holds; the code it goes with."""
+    print(f"unmask: {' '.join(line.split())}", file=sys.stderr)
+    return code

@@ -1,0 +1,261 @@
+"""Blanks to words: the likeliest tokens of each blank, and the text completed with the best.
+
+In: a loaded model and texts with blanks. Out: `Filled`, one for each text, in their order. Each blank is
+filled on its own, the others staying blank. Probabilities are the model's, over its whole vocabulary; special
+tokens are never offered.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unmask.errors import BadInput
+from unmask.inference.load import Loaded
+from unmask.models.sparse import logits_at
+from unmask.progress import task
+from unmask.results import Filled, Guess
+
+BLANK = "[MASK]"  # understood for every model, whatever its own mask token is
+BATCH = 8_192  # tokens in a forward pass, padding among them
+ROWS = 128  # and rows, for each blank has a probability for every token of the vocabulary
+MISSPELT = re.compile(r"[\[<({]+\s*mask\s*[\])>}]+", re.IGNORECASE)
+OTHERWISE = re.compile(r"_{2,}|[\[<({]+\s*blank\s*[\])>}]+", re.IGNORECASE)  # blanks elsewhere, or just text
+
+
+@dataclass(frozen=True)
+class Question:
+    """A text with blanks, as people and as the model see it."""
+
+    text: str
+    between: tuple[str, ...]  # what stands before, between and after the blanks
+    ids: list[int]
+    blanks: list[int]  # positions in ids
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A token that may fill a blank, as it reads in a text: with a space before it where it starts a word."""
+
+    spelt: str
+    probability: float
+
+
+def fill(
+    loaded: Loaded,
+    texts: Sequence[str],
+    *,
+    top: int = 5,
+    targets: Sequence[str] = (),
+    lines: Sequence[int] = (),
+) -> list[Filled]:
+    """Fill the blanks of texts; `lines` are the numbers that errors name, where texts are lines of a file."""
+    if top < 1:
+        raise BadInput(f"--top {top}: ask for at least one candidate")
+    questions = read(loaded, texts, [f"line {line}" for line in lines] or list(map(_quoted, texts)))
+    wanted = [choices(loaded, question, targets) for question in questions] if targets else []
+    spell = speller(loaded)
+    filled: dict[int, Filled] = {}
+    with task("Filling", total=len(questions)) as step, torch.inference_mode():
+        for batch in _batches([len(question.ids) for question in questions]):
+            rows = iter(_probabilities(loaded, [questions[n] for n in batch]))
+            for n in batch:
+                own = [next(rows) for _ in questions[n].blanks]
+                if targets:
+                    candidates = [_ordered(row, choice) for row, choice in zip(own, wanted[n], strict=True)]
+                else:
+                    candidates = [_likeliest(row, top, spell) for row in own]
+                filled[n] = complete(questions[n], candidates)
+            step(len(batch))
+    return [filled[n] for n in range(len(questions))]
+
+
+def read(loaded: Loaded, texts: Sequence[str], places: Sequence[str]) -> list[Question]:
+    """Find the blanks of texts, or say in one line which text cannot be asked, and why."""
+    own = loaded.tokenizer.mask_token
+    parts = [_between_blanks(text, place, own) for text, place in zip(texts, places, strict=True)]
+    questions = []
+    encoded = encode(loaded, [own.join(between) for between in parts])
+    for text, place, between, (ids, _) in zip(texts, places, parts, encoded, strict=True):
+        if loaded.length is not None and len(ids) > loaded.length:
+            raise BadInput(
+                f"{place}: {len(ids):,} tokens, but this model takes {loaded.length:,}: shorten the text"
+            )
+        blanks = [n for n, token in enumerate(ids) if token == loaded.vocabulary.mask]
+        questions.append(Question(text, between, ids, blanks))
+    return questions
+
+
+def _between_blanks(text: str, place: str, own: str) -> tuple[str, ...]:
+    blank = BLANK if own == BLANK else f"{BLANK} or {own}"
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise BadInput(f"{place}: the text is not valid Unicode: give it as UTF-8")
+    between = tuple(re.split(f"{re.escape(BLANK)}|{re.escape(own)}", text))
+    wrong = MISSPELT.search(" ".join(between))
+    if wrong is None and len(between) == 1:
+        wrong = OTHERWISE.search(text)
+    if wrong is not None:
+        raise BadInput(f"{place}: {wrong[0]} is not a blank here: write {blank}")
+    if len(between) == 1:
+        raise BadInput(f"{place}: there is no blank to fill: write {blank} where a word is missing")
+    return between
+
+
+def encode(loaded: Loaded, texts: Sequence[str]) -> Iterator[tuple[list[int], list[tuple[int, int]]]]:
+    """The tokens of texts and where each stands; the mask is the only special token that a text can spell."""
+    vocabulary, tokenizer = loaded.vocabulary, loaded.tokenizer
+    read_as_text = set(vocabulary.special) - {vocabulary.mask, tokenizer.unk_token_id}
+    settings = {"return_offsets_mapping": True, "return_attention_mask": False, "verbose": False}
+    encoded = tokenizer(list(texts), split_special_tokens=False, **settings)
+    for text, ids, offsets in zip(texts, encoded["input_ids"], encoded["offset_mapping"], strict=True):
+        for n in reversed(range(len(ids))):
+            start, end = offsets[n]
+            if start < end and ids[n] in read_as_text:
+                spelt = tokenizer(
+                    text[start:end], split_special_tokens=True, add_special_tokens=False, **settings
+                )
+                ids[n : n + 1] = spelt["input_ids"]
+                offsets[n : n + 1] = [
+                    (start + first, start + last) for first, last in spelt["offset_mapping"]
+                ]
+        yield ids, offsets
+
+
+def choices(loaded: Loaded, question: Question, targets: Sequence[str]) -> list[dict[int, str]]:
+    """For each blank the tokens of the target words, and how they read in the text."""
+    mask, found = loaded.tokenizer.mask_token, []
+    for blank in range(1, len(question.between)):
+        before, after = mask.join(question.between[:blank]), mask.join(question.between[blank:])
+        texts = [f"{before}{target}{after}" for target in targets]
+        tokens: dict[int, str] = {}
+        for target, (ids, offsets) in zip(targets, encode(loaded, texts), strict=True):
+            tokens.update(_token(loaded, target, ids, offsets, len(before)))
+        found.append(tokens)
+    return found
+
+
+def _token(
+    loaded: Loaded, target: str, ids: list[int], offsets: list[tuple[int, int]], start: int
+) -> dict[int, str]:
+    """The one token that is the target where it stands in the text, or that the vocabulary spells so.
+
+    "cat" at the start and " cat" in the middle of a text are different tokens of a byte-level vocabulary, so
+    the word is looked at in its place. A word of several tokens has no probability that compares with those
+    of one.
+    """
+    end, vocabulary = start + len(target), loaded.vocabulary
+    covering = [n for n, (first, last) in enumerate(offsets) if first < end and last > start]
+    if not target.strip() or BLANK in target or loaded.tokenizer.mask_token in target:
+        raise BadInput(f"the target {target!r} is not a word: give the texts before --targets")
+    if len(covering) == 1 and offsets[covering[0]][1] == end and not vocabulary.is_special[ids[covering[0]]]:
+        return {ids[covering[0]]: f" {target}"}
+    token = loaded.tokenizer.get_vocab().get(target)
+    if token is not None and not vocabulary.is_special[token]:
+        return {token: speller(loaded)(token)}
+    pieces = loaded.tokenizer.convert_ids_to_tokens([ids[n] for n in covering])
+    if loaded.tokenizer.unk_token in pieces:
+        raise BadInput(f"the target {target!r} is not in this vocabulary")
+    raise BadInput(
+        f"the target {target!r} is {len(pieces)} tokens here ({' '.join(pieces)}), but a blank holds one"
+    )
+
+
+def speller(loaded: Loaded) -> Callable[[int], str]:
+    """How a token reads inside a text: with a space before it where it starts a word.
+
+    WordPiece, byte-level BPE and Unigram mark the starts of words in three ways; what their decoders write
+    after another word is the same for all.
+    """
+    tokenizer = loaded.tokenizer
+
+    def decode(*tokens: int) -> str:
+        return tokenizer.backend_tokenizer.decode(list(tokens), skip_special_tokens=False)
+
+    anchor = next(token for token in loaded.vocabulary.ordinary.tolist() if decode(token).strip().isalpha())
+    before = decode(anchor)
+
+    @cache
+    def spell(token: int) -> str:
+        after = decode(anchor, token).removeprefix(before)
+        part_of_a_character = not after.strip() or "\ufffd" in after
+        return f" {tokenizer.convert_ids_to_tokens(token)}" if part_of_a_character else after
+
+    return spell
+
+
+def complete(question: Question, blanks: Sequence[Sequence[Candidate]]) -> Filled:
+    """Put the best candidate of each blank into the text as it was written.
+
+    The [MASK] barks.     the text's own spacing stays              The dog barks.
+    He was walk [MASK].   a token that continues a word joins it    He was walking.
+    """
+    completed, places, guesses = question.between[0], [], []
+    for candidates, after in zip(blanks, question.between[1:], strict=True):
+        in_word = completed.rstrip()[-1:].isalnum()
+        guesses.append(tuple(Guess(_shown(each.spelt, in_word), each.probability) for each in candidates))
+        best = candidates[0].spelt
+        completed = completed if best[0].isspace() else completed.rstrip()
+        places.append((len(completed), len(completed) + len(best.strip())))
+        completed += best.strip() + after
+    return Filled(question.text, tuple(guesses), completed, tuple(places))
+
+
+def _shown(spelt: str, in_word: bool) -> str:
+    """A candidate as a list shows it: ## before a token that continues a word, for every vocabulary."""
+    return f"##{spelt}" if in_word and spelt[0].isalnum() else spelt.strip()
+
+
+def _likeliest(row: Tensor, top: int, spell: Callable[[int], str]) -> list[Candidate]:
+    best = row.topk(min(top, int((row > 0).sum())))
+    return [
+        Candidate(spell(token), p)
+        for token, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
+
+
+def _ordered(row: Tensor, choice: dict[int, str]) -> list[Candidate]:
+    asked = [Candidate(spelt, float(row[token])) for token, spelt in choice.items()]
+    return sorted(asked, key=lambda candidate: -candidate.probability)
+
+
+def _probabilities(loaded: Loaded, questions: Sequence[Question]) -> Tensor:
+    """The probability of every token at every blank of the questions, P×V; special tokens have none."""
+    width = max(len(question.ids) for question in questions)
+    ids = np.full((len(questions), width), loaded.vocabulary.pad)
+    seen = np.zeros_like(ids)
+    for row, question in enumerate(questions):
+        ids[row, : len(question.ids)] = question.ids
+        seen[row, : len(question.ids)] = 1
+    predicted = [row * width + blank for row, question in enumerate(questions) for blank in question.blanks]
+    device = loaded.model.device
+    inputs = {
+        "input_ids": torch.from_numpy(ids).to(device),
+        "attention_mask": torch.from_numpy(seen).to(device),
+    }
+    logits = logits_at(loaded.model, torch.tensor(predicted, device=device), **inputs)
+    probabilities = logits.float().softmax(-1)
+    probabilities[:, list(loaded.vocabulary.special)] = 0
+    probabilities[:, loaded.vocabulary.size :] = 0  # rows that only round the matrix up
+    return probabilities.cpu()
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Texts of like length together, as many as a forward pass takes."""
+    batch: list[int] = []
+    for n in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and (len(batch) == ROWS or lengths[n] * (len(batch) + 1) > BATCH):
+            yield batch
+            batch = []
+        batch.append(n)
+    if batch:
+        yield batch
+
+
+def _quoted(text: str) -> str:
+    return f"{text[:40]!r}…" if len(text) > 40 else repr(text)

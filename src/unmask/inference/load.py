@@ -1,0 +1,138 @@
+"""A directory to a model that can be asked: any masked language model of transformers, ours or not.
+
+In: a run, or a model directory. Out: the model, its tokenizer, and what both need to agree on. Nothing is
+fetched from a network, nothing is unpickled, and no code that came with the weights is run.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import (
+    MODEL_FOR_MASKED_LM_MAPPING,
+    AutoConfig,
+    AutoModelForMaskedLM,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+)
+
+from unmask.errors import BadInput, Damaged
+from unmask.records import Vocabulary
+from unmask.tokens import tokenizer as tokenizers
+
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A masked language model, ready to be asked."""
+
+    path: Path
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
+    vocabulary: Vocabulary
+    length: int | None  # the most tokens it takes, special ones included; None where there is no limit
+
+
+def load(path: Path) -> Loaded:
+    """Load the model of a run or of a model directory."""
+    directory = model_directory(path)
+    config = _config(directory)
+    tokenizer = tokenizers.load(directory)
+    vocabulary = tokenizers.vocabulary(tokenizer)
+    if (rows := config.get_text_config().vocab_size) < vocabulary.size:
+        raise BadInput(
+            f"{directory}: the tokenizer has {vocabulary.size:,} tokens and the model {rows:,}: "
+            "they do not belong together"
+        )
+    model = _model(directory, config)
+    return Loaded(directory, model, tokenizer, vocabulary, _length(model, tokenizer))
+
+
+def model_directory(path: Path) -> Path:
+    """The directory that holds the model: the path itself, or `model` in a run."""
+    if not path.exists():
+        raise BadInput(f"{path} does not exist: give a run or a model directory (nothing is downloaded)")
+    if not path.is_dir():
+        raise BadInput(f"{path} is a file: give the run or model directory")
+    for directory in (path, path / "model"):
+        if (directory / "config.json").is_file():
+            return directory
+    raise BadInput(f"{path} holds no model: neither config.json nor model/config.json is there")
+
+
+def _config(directory: Path) -> PreTrainedConfig:
+    try:
+        said = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise Damaged(f"{directory / 'config.json'} is not JSON: {error}") from error
+    kind = said.get("model_type") if isinstance(said, dict) else None
+    try:
+        config = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+    except (ValueError, KeyError) as error:
+        reason = "its code is not part of transformers" if kind else "its config.json names no model_type"
+        raise BadInput(f"{directory}: cannot load a model of type {kind!r}: {reason}") from error
+    if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+        raise BadInput(
+            f"{directory}: {kind} is not a masked language model, it has no head that fills blanks"
+        )
+    return config
+
+
+def _model(directory: Path, config: PreTrainedConfig) -> PreTrainedModel:
+    if not any((directory / name).is_file() for name in WEIGHTS):
+        if pickles := sorted(directory.glob("pytorch_model*.bin")):
+            raise BadInput(
+                f"{pickles[0]}: pickled weights can run code and are not loaded: convert them to safetensors"
+            )
+        raise BadInput(f"{directory} has no weights: model.safetensors is missing")
+    try:
+        model, report = AutoModelForMaskedLM.from_pretrained(
+            directory,
+            config=config,
+            dtype=torch.float32,
+            local_files_only=True,
+            use_safetensors=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+    except SafetensorError as error:
+        raise Damaged(f"{directory}: the weights cannot be read: {error}") from error
+    except (RuntimeError, ValueError, OSError) as error:
+        raise Damaged(f"{directory}: the weights do not fit config.json: {error}") from error
+    _complete(directory, report)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return model.to(device).eval()
+
+
+def _complete(directory: Path, report: dict[str, Any]) -> None:
+    """Weights that are not in the file would be drawn at random, and the answers with them."""
+    if missing := sorted(report["missing_keys"]):
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise BadInput(
+            f"{directory}: not a whole masked language model, its weights lack {missing[0]}{more}: "
+            "an encoder without its masked-LM head cannot fill blanks"
+        )
+
+
+def _length(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int | None:
+    """The most tokens a row may have, by the tokenizer and by the positions the model knows."""
+    limits = [tokenizer.model_max_length] if tokenizer.model_max_length < UNLIMITED else []
+    if (positions := getattr(model.config, "max_position_embeddings", None) or 0) > 0:
+        limits.append(positions - _first_position(model))
+    return min(limits, default=None)
+
+
+def _first_position(model: PreTrainedModel) -> int:
+    """RoBERTa and its kin count positions from the padding id + 1: 514 of them take 512 tokens."""
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return module.padding_idx + 1
+    return 0

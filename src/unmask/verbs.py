@@ -1,0 +1,172 @@
+"""The verbs: one function for each command, and the same function for a library call.
+
+In: paths and plain settings. Out: the results of `unmask.results`. The signature is the command's help, and
+what is heavy is imported inside the functions, so that asking for help loads no engine.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from unmask.errors import BadInput
+from unmask.results import Evaluated, Filled, Prepared, Trained, Verified
+
+Location = str | Path
+
+
+def prepare(
+    *sources: Location,
+    out: Location,
+    field: str = "text",
+    tokenizer: str = "wordpiece",
+    vocab_size: int = 16_384,
+    cased: bool = True,
+    valid: float = 0.01,
+    min_characters: int = 20,
+    overwrite: bool = False,
+) -> Prepared:
+    """Make a data directory of raw text.
+
+    Reads text (a paragraph per line, a blank line between documents), JSONL, CSV, parquet, Markdown and HTML,
+    plain or compressed (.gz, .zst, .xz); cleans it, sets documents aside to measure on, trains a tokenizer
+    and encodes.
+
+    Args:
+        sources: Files, folders, globs, - for standard input, or builtin: the documentation on this machine.
+        out: The data directory to write.
+        field: The field of JSONL, CSV and parquet that holds the text.
+        tokenizer: The kind to train (wordpiece, bpe or unigram), or a tokenizer directory to take as it is.
+        vocab_size: How many tokens the trained vocabulary has.
+        cased: Tell capitals from small letters, in the trained tokenizer.
+        valid: The fraction of documents held out to measure on.
+        min_characters: Documents shorter than this are left out.
+        overwrite: Replace what is already in the data directory.
+    """
+    from unmask.tokens.dataset import prepare as run
+
+    if not sources:
+        raise BadInput("nothing to read: name files, folders or globs, or - for standard input")
+    return run(
+        [str(source) for source in sources],
+        Path(out),
+        field=field,
+        tokenizer=tokenizer,
+        vocab_size=vocab_size,
+        cased=cased,
+        valid=valid,
+        min_characters=min_characters,
+        overwrite=overwrite,
+    )
+
+
+def verify(path: Location, /) -> Verified:
+    """Check every file of a data directory against its manifest.
+
+    A flipped byte, a truncated, missing or unexpected file is named, and the exit code says so.
+
+    Args:
+        path: The data directory.
+    """
+    from unmask.tokens.dataset import verify as run
+
+    return run(Path(path))
+
+
+def pretrain(
+    data: Location,
+    /,
+    *,
+    out: Location,
+    recipe: str = "mini",
+    minutes: float | None = None,
+    steps: int | None = None,
+    tokens: int | None = None,
+    seed: int = 0,
+    resume: bool = False,
+) -> Trained:
+    """Train an encoder to restore hidden tokens.
+
+    The budget is one of --minutes, --steps or --tokens. Ctrl-C saves and stops; --resume goes on. The run
+    ends with a model directory that transformers loads.
+
+    Args:
+        data: A data directory made by prepare.
+        out: The run directory to write.
+        recipe: The model and how it is trained: tiny, mini, small or base.
+        minutes: The budget in minutes of training.
+        steps: The budget in steps.
+        tokens: The budget in tokens seen.
+        seed: Where the weights, the order of the blocks and the hidden positions come from.
+        resume: Go on with the run that is already there.
+    """
+    from unmask.training.pretrain import pretrain as run
+
+    return run(
+        Path(data),
+        Path(out),
+        recipe=recipe,
+        minutes=minutes,
+        steps=steps,
+        tokens=tokens,
+        seed=seed,
+        resume=resume,
+    )
+
+
+def evaluate(
+    model: Location, data: Location, /, *, length: int = 128, seed: int = 0, rate: float = 0.15
+) -> Evaluated:
+    """Measure how well a model restores hidden tokens of held-out text.
+
+    The hidden positions are fixed by the data, the tokenizer, the length, the rate and the seed, so that
+    models compare on the same blanks; bits per byte compare models whose tokenizers differ.
+
+    Args:
+        model: A run, or any directory with a masked language model of transformers.
+        data: A data directory made by prepare.
+        length: Tokens in a row, the two that open and close it among them.
+        seed: Which positions are hidden.
+        rate: The fraction of tokens hidden.
+    """
+    from unmask.evaluation.intrinsic import evaluate as run
+
+    return run(Path(model), Path(data), length=length, seed=seed, rate=rate)
+
+
+def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...] = ()) -> list[Filled]:
+    """Fill the blanks of texts, with probabilities.
+
+    A blank is [MASK], or the model's own mask token. Several blanks are each filled on their own. The text is
+    completed with the likeliest word of each.
+
+    Args:
+        model: A run, or any directory with a masked language model of transformers.
+        texts: Texts with blanks, or - for standard input, one text a line.
+        top: How many candidates for each blank.
+        targets: Only these words, the likeliest first; they come after the texts.
+    """
+    from unmask.inference.fill import fill as run
+    from unmask.inference.load import load
+
+    if not texts:
+        raise BadInput(
+            'nothing to fill: give a text with a blank, such as "The capital of France is [MASK]."'
+        )
+    loaded = load(Path(model))
+    if texts != ("-",):
+        return run(loaded, texts, top=top, targets=targets)
+    lines = dict(_standard_input())
+    return run(loaded, list(lines.values()), top=top, targets=targets, lines=list(lines))
+
+
+def _standard_input() -> Iterator[tuple[int, str]]:
+    """The lines of standard input that are not empty, with their numbers."""
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        try:
+            text = line.decode("utf-8").strip()
+        except UnicodeDecodeError as error:
+            raise BadInput(f"line {number}: not UTF-8 at byte {error.start + 1} of the line") from error
+        if text:
+            yield number, text
