@@ -1,0 +1,33 @@
+"""Raw text to clean text: Unicode NFC, no control characters, one kind of space, a paragraph per line.
+
+All of it in Arrow's kernels over whole columns, so other threads go on meanwhile. The laws: cleaning twice
+is cleaning once; no letter is lost; what comes out has no control character but the newline, no line that is
+empty and no space at the edge of a line.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+# (pattern, what stands for it), applied in order. The line ends are those of Unicode (UAX 14), CR LF one of
+# them; controls are category Cc and the byte order mark; spaces are category Zs and the tab.
+RULES: tuple[tuple[str, str], ...] = (
+    (r"\r\n|[\r\v\f\x1c-\x1e\x{85}\x{2028}\x{2029}]", "\n"),
+    (r"[\x00-\x08\x0e-\x1b\x1f\x7f-\x{9f}\x{feff}]+", ""),
+    (r"[\t\p{Zs}]+", " "),
+    (r" ?\n[ \n]*", "\n"),
+    (r"^[ \n]+|[ \n]+$", ""),
+)
+
+
+def clean(text: pa.Array) -> pa.Array:
+    r"""The texts, clean.
+
+    >>> clean(pa.array(["\ufeffNai\u0308ve \t café\r\n\n  second\x00 line \n"])).to_pylist()
+    ['Naïve café\nsecond line']
+    """
+    for pattern, replacement in RULES:
+        text = pc.replace_substring_regex(text, pattern=pattern, replacement=replacement)
+    # Last, because a control character between a letter and its accent keeps the two apart.
+    return pc.utf8_normalize(text, form="NFC")

@@ -1,0 +1,187 @@
+"""The way from sources to clean documents on disk: read, clean, deduplicate, split.
+
+    sources ─intake─▶ waves ─plan: clean, digest─▶ staged ─dedup, split─▶ train/*.parquet, valid/*.parquet
+
+The plan is written in Daft. It runs once for every wave, because Daft's embedded engine (0.7) takes in all a
+source gives before it gives anything back; so memory holds a few waves however large the corpus is, and a
+wave is read while the one before it is cleaned. What stays and on which side is then told from 16 bytes a
+document. On a cluster the plan is the same and only what feeds it differs: it holds no state.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import daft
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from daft import DataFrame, DataType, Series, col
+
+from unmask.corpus.clean import clean
+from unmask.corpus.dedup import Digests, digest, first_seen
+from unmask.corpus.find import find
+from unmask.corpus.intake import Intake
+from unmask.corpus.shelf import SCHEMA, Shelf
+from unmask.corpus.split import held_out
+from unmask.errors import BadInput, NoSpace, Refused
+from unmask.progress import task
+from unmask.records import Flags
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectConfig:
+    """What counts as a document, and how much of the corpus is held out."""
+
+    field: str = "text"  # where JSONL, CSV and parquet have their text
+    min_characters: int = 20  # shorter documents are left out
+    valid: float = 0.01  # the fraction held out for validation
+
+    def __post_init__(self) -> None:
+        if not 0 < self.valid < 1:
+            raise BadInput(f"valid is {self.valid}: give a fraction between 0 and 1, such as 0.01")
+        if self.min_characters < 1:
+            raise BadInput(f"min_characters is {self.min_characters}: give 1 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collected:
+    """A corpus on disk: what was read, what was left out and why, and what is there now."""
+
+    path: Path
+    files: int
+    bytes_read: int  # from the disk, compressed as they were
+    counts: dict[str, int]  # read, malformed, empty, short, duplicate, train, valid, in that order
+    fingerprint: str  # SHA-256 over the digests of the documents kept, in order
+
+
+def collect(sources: Sequence[str], out: Path, *, config: CollectConfig | None = None) -> Collected:
+    """Read, clean, deduplicate and split; `out` is there when all of it is done, and not before."""
+    config = config or CollectConfig()
+    files = find(sources)
+    with written_aside(out) as folder:
+        intake = Intake(files, config.field, folder / "quarantine.jsonl")
+        staged = folder / "staged.parquet"
+        digests, empty, short = _stage(intake.waves(), staged, config.min_characters)
+        counts = {"read": intake.read, "malformed": intake.malformed, "empty": empty, "short": short}
+        if not len(digests):
+            raise BadInput(_nothing_left(len(files), counts, config, intake.first_problem))
+        stays = first_seen(digests)
+        valid = np.zeros_like(stays)
+        valid[stays] = held_out(digests[stays], config.valid)
+        _sift(staged, {folder / "train": stays & ~valid, folder / "valid": valid})
+        staged.unlink()
+    split = {
+        "duplicate": int((~stays).sum()),
+        "train": int((stays & ~valid).sum()),
+        "valid": int(valid.sum()),
+    }
+    return Collected(
+        path=out,
+        files=len(files),
+        bytes_read=intake.bytes,
+        counts=counts | split,
+        fingerprint=hashlib.sha256(digests[stays].astype(">u8").tobytes()).hexdigest(),
+    )
+
+
+@daft.func.batch(return_dtype=DataType.string())
+def _cleaned(text: Series) -> pa.Array:
+    return clean(text.to_arrow())
+
+
+@daft.func.batch(return_dtype=DataType.binary())
+def _digested(text: Series) -> pa.Array:
+    return digest(text.to_arrow())
+
+
+def plan(documents: DataFrame) -> DataFrame:
+    """Raw documents (text, source, line) to clean ones, with their lengths and digests."""
+    return (
+        documents.with_column("text", _cleaned(col("text")))
+        .with_column("characters", col("text").length())
+        .with_column("digest", _digested(col("text")))
+    )
+
+
+def _stage(waves: Iterable[pa.Table], path: Path, min_characters: int) -> tuple[Digests, int, int]:
+    """Clean documents to a file, in order; their digests, and how many were empty and how many short."""
+    digests: list[Digests] = []
+    empty = short = 0
+    with pq.ParquetWriter(path, SCHEMA, compression="lz4") as staged:
+
+        def work(wave: pa.Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+            table = plan(daft.from_arrow(wave)).to_arrow()
+            long_enough = table.filter(pc.field("characters") >= min_characters)
+            staged.write_table(long_enough.select(SCHEMA.names).cast(SCHEMA))
+            return table["characters"], long_enough["digest"]
+
+        for characters, kept in _overlapped(work, waves):
+            empty += pc.sum(pc.equal(characters, 0)).as_py()
+            short += len(characters) - len(kept)
+            digests.append(np.frombuffer(b"".join(kept.to_pylist()), dtype=">u8").astype(np.uint64))
+    return np.concatenate([np.empty(0, np.uint64), *digests]).reshape(-1, 2), empty, short - empty
+
+
+def _overlapped(work: Callable[[pa.Table], Result], waves: Iterable[pa.Table]) -> Iterator[Result]:
+    """What `work` makes of each wave, in order, a wave being read while the one before it is worked on."""
+    with ThreadPoolExecutor(1) as worker:
+        before: Future[Result] | None = None
+        for wave in waves:
+            now = worker.submit(work, wave)
+            if before is not None:
+                yield before.result()
+            before = now
+        if before is not None:
+            yield before.result()
+
+
+def _sift(staged: Path, flags: dict[Path, Flags]) -> None:
+    """The staged documents that are flagged for a folder to that folder, in order."""
+    with ExitStack() as stack:
+        shelves = [(stack.enter_context(Shelf(folder)), stays) for folder, stays in flags.items()]
+        file = stack.enter_context(pq.ParquetFile(staged, pre_buffer=False))
+        step = stack.enter_context(task("Sifting", total=file.metadata.num_rows))
+        row = 0
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group)
+            for shelf, stays in shelves:
+                shelf.put(table.filter(pa.array(stays[row : row + table.num_rows])))
+            row += table.num_rows
+            step(table.num_rows, note="documents")
+
+
+def _nothing_left(files: int, counts: dict[str, int], config: CollectConfig, problem: str) -> str:
+    short = f"{counts['short']} shorter than {config.min_characters} characters"
+    malformed = f"{counts['malformed']} malformed" + (f" (first {problem})" if problem else "")
+    return (
+        f"no document is left of {counts['read']} read from {files} file{'s' * (files != 1)}: "
+        f"{malformed}, {counts['empty']} empty, {short}"
+    )
+
+
+@contextmanager
+def written_aside(out: Path) -> Iterator[Path]:
+    """A folder to write in, which takes its name when the block ends well and else is gone."""
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise Refused(f"{out} is already there: remove it, or choose another place")
+    aside = out.with_name(f".{out.name}.partial")
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        aside.mkdir(parents=True)
+        yield aside
+        aside.rename(out)
+    except OSError as error:
+        raise NoSpace(f"{out} cannot be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)

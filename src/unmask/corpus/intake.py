@@ -1,0 +1,80 @@
+"""Reading a whole corpus: every source in order, documents gathered in waves, the malformed set aside.
+
+A wave is a table of `WAVE` characters or a little more: what is in memory at a time, however large the
+corpus. The quarantine is a JSON line for each malformed record: source, line, reason, and how it begins.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+
+from unmask.corpus.find import Source
+from unmask.corpus.formats import Malformed
+from unmask.corpus.read import read
+from unmask.corpus.shelf import SCHEMA
+from unmask.errors import BadInput
+from unmask.progress import task
+from unmask.records import Document
+
+WAVE = 16 << 20  # characters
+
+
+class Intake:
+    """Reads sources in waves, and counts what came in."""
+
+    def __init__(self, sources: Sequence[Source], field: str, quarantine: Path) -> None:
+        self.read = 0
+        self.malformed = 0
+        self.bytes = 0  # from the disk, compressed as they were
+        self.first_problem = ""
+        self._sources = sources
+        self._field = field
+        self._quarantine = quarantine
+
+    def waves(self) -> Iterator[pa.Table]:
+        """Tables of raw documents: text, source, line."""
+        held: list[Document] = []
+        characters = 0
+        for document in self._documents():
+            held.append(document)
+            characters += len(document.text)
+            if characters >= WAVE:
+                yield _table(held)
+                held, characters = [], 0
+        if held:
+            yield _table(held)
+
+    def _documents(self) -> Iterator[Document]:
+        megabytes = sum(source.size for source in self._sources) / 1e6
+        with task("Reading", total=megabytes or None) as step:
+
+            def taken(count: int) -> None:
+                self.bytes += count
+                step(count / 1e6, note=f"MB, {self.read:,} documents")
+
+            for source in self._sources:
+                for record in read(source, self._field, taken):
+                    if isinstance(record, Malformed):
+                        self._set_aside(record, source)
+                    else:
+                        self.read += 1
+                        yield record
+
+    def _set_aside(self, record: Malformed, source: Source) -> None:
+        where = f"{record.source}:{record.line}" if record.line else record.source
+        if source.named and not record.line:
+            raise BadInput(f"{where}: {record.reason}")
+        self.malformed += 1
+        self.first_problem = self.first_problem or f"{where}: {record.reason}"
+        with self._quarantine.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            print(json.dumps(asdict(record), ensure_ascii=False), file=file)
+
+
+def _table(documents: list[Document]) -> pa.Table:
+    columns = {name: [getattr(document, name) for document in documents] for name in SCHEMA.names}
+    return pa.table(columns, schema=SCHEMA)

@@ -1,0 +1,68 @@
+"""Documents on disk: numbered parquet files whose row groups are small enough to be read one by one.
+
+folder/00000.parquet, folder/00001.parquet, …    columns text, source, line; in input order
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+SCHEMA = pa.schema([("text", pa.string()), ("source", pa.string()), ("line", pa.int64())])
+ROW_GROUP = 8 << 20  # bytes of text and the rest, uncompressed
+FILE = 512 << 20
+
+
+class Shelf:
+    """Takes tables of any size and writes them as row groups of about `ROW_GROUP` bytes.
+
+    Where groups and files end depends on the rows alone, so the same rows give the same files.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        self.rows = 0
+        self._folder = folder
+        self._files = 0
+        self._writer: pq.ParquetWriter | None = None
+        self._held: list[pa.Table] = []
+        self._held_bytes = 0
+        self._written_bytes = 0
+
+    def put(self, table: pa.Table) -> None:
+        """Add rows behind the others."""
+        self.rows += table.num_rows
+        self._held.append(table)
+        self._held_bytes += table.nbytes
+        if self._held_bytes >= ROW_GROUP:
+            self._write()
+
+    def _write(self) -> None:
+        if self._writer is None:
+            path = self._folder / f"{self._files:05}.parquet"
+            self._writer = pq.ParquetWriter(path, SCHEMA, compression="zstd")
+            self._files += 1
+        table = pa.concat_tables(self._held) if self._held else SCHEMA.empty_table()
+        self._writer.write_table(table, row_group_size=max(1, table.num_rows))
+        self._written_bytes += self._held_bytes
+        self._held, self._held_bytes = [], 0
+        if self._written_bytes >= FILE:
+            self._close()
+
+    def _close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        self._writer, self._written_bytes = None, 0
+
+    def __enter__(self) -> Shelf:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and (self._held or not self._files):
+            self._write()
+        self._close()
