@@ -41,10 +41,11 @@ def task(title: str, total: float | None = None) -> Iterator[Step]:
     bar = display.add_task(title, total=total, note="")
 
     def step(amount: float = 0, *, note: str | None = None, total: float | None = None) -> None:
-        fields = {} if note is None else {"note": note}
         if total is not None:
             display.update(bar, total=total)
-        display.update(bar, advance=amount, **fields)
+        if note is not None:
+            display.update(bar, note=note)
+        display.advance(bar, amount)
 
     try:
         yield step

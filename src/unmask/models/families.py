@@ -26,7 +26,12 @@ class Size:
     heads: int
 
 
-SIZES = {"tiny": Size(2, 128, 2), "mini": Size(4, 256, 4), "small": Size(6, 384, 6), "base": Size(12, 768, 12)}
+SIZES = {
+    "tiny": Size(2, 128, 2),
+    "mini": Size(4, 256, 4),
+    "small": Size(6, 384, 6),
+    "base": Size(12, 768, 12),
+}
 
 
 def bert(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
@@ -54,7 +59,7 @@ def modernbert(size: Size, vocabulary: Vocabulary, length: int, dropout: float) 
         hidden_size=size.width,
         num_hidden_layers=size.layers,
         num_attention_heads=size.heads,
-        intermediate_size=round(size.width * 8 / 3 / 64) * 64,
+        intermediate_size=round(size.width * 8 / 3 / 32) * 32,
         max_position_embeddings=length,
         attention_dropout=dropout,
         embedding_dropout=dropout,
@@ -73,7 +78,9 @@ FAMILIES: dict[str, Callable[[Size, Vocabulary, int, float], PreTrainedConfig]] 
 }
 
 
-def build(family: str, size: str, vocabulary: Vocabulary, *, length: int, dropout: float, seed: int) -> PreTrainedModel:
+def build(
+    family: str, size: str, vocabulary: Vocabulary, *, length: int, dropout: float, seed: int
+) -> PreTrainedModel:
     """A fresh model whose weights depend on the seed alone."""
     if family not in FAMILIES:
         raise BadInput(f"unknown model family {family!r}: choose one of {', '.join(FAMILIES)}")

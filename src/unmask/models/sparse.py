@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 def logits_at(model: PreTrainedModel, predicted: Tensor, **inputs: Any) -> Tensor:
     """The logits, P×V, at the flat positions `predicted` (P indices into B×L).
 
-        hidden states   B L D ─gather─▶ 1 P D ─the model's own head─▶ 1 P V
+    hidden states   B L D ─gather─▶ 1 P D ─the model's own head─▶ 1 P V
     """
     if model.base_model is model:  # no encoder apart from the head: nothing to gather before it
         return model(**inputs).logits.flatten(0, 1)[predicted]

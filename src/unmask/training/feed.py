@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -31,7 +32,15 @@ class Feed:
 
     @classmethod
     def of(
-        cls, stream: Stream, vocabulary: Vocabulary, policy: Policy, *, length: int, rows: int, micro: int, seed: int
+        cls,
+        stream: Stream,
+        vocabulary: Vocabulary,
+        policy: Policy,
+        *,
+        length: int,
+        rows: int,
+        micro: int,
+        seed: int,
     ) -> Feed:
         """A feed over a split."""
         return cls(stream, vocabulary, policy, length, rows, min(micro, rows), seed)
@@ -40,7 +49,7 @@ class Feed:
         """The micro-batches of a step, in order; `rate` is the fraction hidden at this step."""
         begin, end = step * self.rows, (step + 1) * self.rows
         edges = [*range(begin, end, self.micro), end]
-        return [self._batch(first, last, rate) for first, last in zip(edges, edges[1:], strict=False)]
+        return [self._batch(first, last, rate) for first, last in pairwise(edges)]
 
     def _batch(self, begin: int, end: int, rate: float) -> Batch:
         """Blocks `begin` to `end` of the whole run; they may lie in two epochs or, on little text, in many."""
@@ -49,7 +58,9 @@ class Feed:
         while begin < end:
             epoch, number = divmod(begin, per_epoch)
             count = min(end - begin, per_epoch - number)
-            blocks = read_blocks(self.stream, self.plan(epoch), np.arange(number, number + count), self.vocabulary)
+            blocks = read_blocks(
+                self.stream, self.plan(epoch), np.arange(number, number + count), self.vocabulary
+            )
             parts.append((blocks, corrupt(blocks, self.policy, self.vocabulary, seed=self.seed, rate=rate)))
             begin += count
         return collate(*(parts[0] if len(parts) == 1 else _stacked(parts, self.vocabulary.pad)))

@@ -15,7 +15,11 @@ import torch
 from torch import Tensor
 from torch.nn import Module, Parameter
 
-NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # the quintic of the Muon authors: steep at 0, so five rounds suffice
+NEWTON_SCHULZ = (
+    3.4445,
+    -4.7750,
+    2.0315,
+)  # the quintic of the Muon authors: steep at 0, so five rounds suffice
 ROUNDS = 5
 
 
@@ -66,7 +70,9 @@ def orthogonal(matrices: Tensor) -> Tensor:
 class Muon(torch.optim.Optimizer):
     """Momentum, orthogonalised; matrices of one shape in one batch of products."""
 
-    def __init__(self, parameters: Iterable[Parameter], lr: float, momentum: float, weight_decay: float) -> None:
+    def __init__(
+        self, parameters: Iterable[Parameter], lr: float, momentum: float, weight_decay: float
+    ) -> None:
         super().__init__(parameters, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
@@ -78,7 +84,9 @@ class Muon(torch.optim.Optimizer):
                 if parameter.grad is not None:
                     by_shape.setdefault(parameter.shape, []).append(parameter)
             for (rows, columns), parameters in by_shape.items():
-                updates = orthogonal(torch.stack([self._look_ahead(p, group["momentum"]) for p in parameters]))
+                updates = orthogonal(
+                    torch.stack([self._look_ahead(p, group["momentum"]) for p in parameters])
+                )
                 reach = group["lr"] * sqrt(max(1.0, rows / columns))
                 for parameter, update in zip(parameters, updates, strict=True):
                     parameter.mul_(1 - group["lr"] * group["weight_decay"]).add_(update, alpha=-reach)
@@ -97,7 +105,7 @@ class Optimizer:
 
     def __init__(self, model: Module, settings: Optimizing) -> None:
         self.settings = settings
-        self.names = {parameter: name for name, parameter in model.named_parameters()}
+        self.names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
         matrices = [p for p in self.names if settings.muon > 0 and p.ndim == 2 and _in_a_layer(self.names[p])]
         chosen = set(matrices)
         rest = [p for p in self.names if p not in chosen]

@@ -1,0 +1,69 @@
+"""A trained model as a directory that stock transformers loads offline, with a card that says what it is.
+
+In: a model, its tokenizer and what the run knows. Out: `model/`, whole or not there.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from transformers import PreTrainedModel
+
+from unmask.files import sha256_of, whole_directory
+
+WEIGHTS = "model.safetensors"
+
+
+def export(model: PreTrainedModel, tokenizer: Path, out: Path, card: str) -> str:
+    """Write the model, its tokenizer and its card; gives the SHA-256 of the weights."""
+    with whole_directory(out) as aside:
+        model.save_pretrained(aside)
+        for file in tokenizer.iterdir():
+            shutil.copy(file, aside / file.name)
+        (aside / "README.md").write_text(card, encoding="utf-8")
+    return sha256_of(out / WEIGHTS)
+
+
+def model_card(description: dict[str, Any], manifest: dict[str, Any], figures: dict[str, Any]) -> str:
+    """What the model was made of and how well it does."""
+    recipe, training = description["recipe"], description["recipe"]["training"]
+    counts = manifest["counts"]
+    policy = f"`{training['policy']}`, {training['rate']:.0%} of tokens hidden"
+    if training["final_rate"] != training["rate"]:
+        policy += f" at the start and {training['final_rate']:.0%} at the end"
+    return f"""---
+library_name: transformers
+pipeline_tag: fill-mask
+tags: [unmask, masked-language-modelling]
+---
+# {recipe["name"]}
+
+A masked language model, trained from scratch by unmask {description["unmask"]}.
+
+| | |
+|---|---|
+| model | {recipe["family"]}, {figures["parameters"]:,} parameters |
+| data | {counts["train"]:,} documents, {manifest["tokens"]["train"]:,} tokens |
+| data fingerprint | `{description["data"]}` |
+| tokenizer | {manifest["configuration"]["tokenizer"]}, {figures["vocabulary"]:,} tokens |
+| masking | {policy}; fresh masks each epoch |
+| blocks | {training["length"]} tokens, packed; documents do not see each other |
+| seen | {figures["tokens"]:,} tokens in {figures["steps"]:,} steps ({figures["epochs"]:.1f} passes) |
+| seed | {description["seed"]} |
+
+On held-out text, with fixed masks (15 % of tokens, {figures["predicted"]:,} positions):
+
+| loss | perplexity | masked-token accuracy |
+|---|---|---|
+| {figures["loss"]:.3f} | {figures["perplexity"]:.1f} | {figures["accuracy"]:.1%} |
+
+```python
+from transformers import pipeline
+
+pipeline("fill-mask", model=".")("The text has a [MASK] in it.")
+```
+
+It knows what its text knows and repeats what its text says: measure it on your own text before you rely on it.
+"""

@@ -1,0 +1,56 @@
+"""Ctrl-C and SIGTERM: remembered when they come, acted on when the work is at a safe place.
+
+A step is finished and saved before the process ends; a second Ctrl-C ends it at once.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from unmask.errors import Interrupted, Terminated, UnmaskError
+from unmask.progress import say
+
+KINDS: dict[int, type[UnmaskError]] = {signal.SIGINT: Interrupted, signal.SIGTERM: Terminated}
+
+
+class Interruption:
+    """Whether somebody asked to stop."""
+
+    def __init__(self) -> None:
+        self.signal: int | None = None
+
+    def heard(self, number: int, _frame: FrameType | None) -> None:
+        """Remember a signal; at the second one do not wait."""
+        if self.signal is not None:
+            raise KeyboardInterrupt
+        self.signal = number
+        say("[yellow]stopping after this step; once more to stop at once[/]")
+
+    @property
+    def asked(self) -> bool:
+        """Whether a signal has come."""
+        return self.signal is not None
+
+    def error(self, line: str) -> UnmaskError:
+        """The error that ends the command, with the exit code of the signal."""
+        assert self.signal is not None
+        return KINDS[self.signal](line)
+
+
+@contextmanager
+def interruptible() -> Iterator[Interruption]:
+    """Listen to Ctrl-C and SIGTERM inside the block; in a thread, where Python cannot, hear nothing."""
+    interruption = Interruption()
+    if threading.current_thread() is not threading.main_thread():
+        yield interruption
+        return
+    before = {number: signal.signal(number, interruption.heard) for number in KINDS}
+    try:
+        yield interruption
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

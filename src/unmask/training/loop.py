@@ -1,0 +1,194 @@
+"""The one loop: micro-batches to gradients to weights, step by step.
+
+In: a model, a feed and the settings. Out: the model, trained; on the way, logged steps, validations and checkpoints.
+
+Step k is a function of (data, settings, seed, k): its blocks, its hidden positions, its dropout and its learning rate
+come from the number k, so a run that was stopped goes on from the weights, the optimizer's state and one integer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.utils import clip_grad_norm_
+from transformers import PreTrainedModel
+
+from unmask.corruption.policy import named
+from unmask.corruption.randomness import Draws
+from unmask.errors import Diverged
+from unmask.objectives.mlm import mlm
+from unmask.records import Batch
+from unmask.tokens.collate import HeldOutSet
+from unmask.training.feed import Feed
+from unmask.training.optimizer import Optimizer, Optimizing, rate_at
+
+PATIENCE = 5  # steps in a row that may be skipped before the run stops
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """How a model is trained: everything but the model, the data and the budget."""
+
+    length: int = 128  # tokens in a block
+    rows: int = 16  # blocks in a step
+    micro: int = 16  # blocks in a micro-batch, the unit of work
+    policy: str = "token"
+    rate: float = 0.25  # fraction hidden at the first step …
+    final_rate: float = 0.15  # … and at the last: a falling rate beats a constant one (Ankner et al. 2024)
+    dropout: float = 0.0  # none for a single pass over the data
+    optimizing: Optimizing = field(default_factory=Optimizing)
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a run stands: what a checkpoint keeps besides tensors."""
+
+    step: int = 0  # steps done
+    tokens: int = 0  # tokens seen
+    skipped: int = 0  # steps skipped in a row
+    seconds: float = 0.0  # spent training, over all sittings
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Loss and accuracy over the hidden tokens of some examples."""
+
+    loss: float
+    accuracy: float
+    predicted: int
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """What one step did."""
+
+    measured: Measured
+    gradient: float  # norm before clipping
+    applied: bool
+    tokens: int
+    blocks: list[int]
+
+
+def take_step(
+    model: PreTrainedModel, optimizer: Optimizer, batches: list[Batch], step: int, steps: int, seed: int
+) -> Stepped:
+    """One step: every hidden token of its micro-batches weighs alike; non-finite numbers are never applied."""
+    predicted = sum(len(batch.targets) for batch in batches)
+    loss, correct = 0.0, 0
+    for number, batch in enumerate(batches, start=step * len(batches)):
+        torch.manual_seed(micro_batch_seed(seed, number))
+        outcome = mlm(model, batch)
+        (outcome.loss / max(1, predicted)).backward()
+        loss += outcome.loss.item()
+        correct += int(outcome.correct.item())
+    norm = float(clip_grad_norm_(model.parameters(), optimizer.settings.clip))
+    applied = torch.isfinite(torch.tensor([loss, norm])).all().item() is True
+    if applied:
+        optimizer.step(step, steps)
+    optimizer.clear()
+    measured = Measured(loss / max(1, predicted), correct / max(1, predicted), predicted)
+    tokens = sum(int((batch.documents > 0).sum()) for batch in batches)
+    return Stepped(measured, norm, applied, tokens, [int(n) for batch in batches for n in batch.numbers])
+
+
+def micro_batch_seed(seed: int, number: int) -> int:
+    """What dropout is drawn from: a function of the micro-batch's number in the whole run."""
+    return int(Draws.of(seed, 0, np.array([number])).keys[0]) >> 1
+
+
+@torch.no_grad()
+def validate(model: PreTrainedModel, examples: HeldOutSet, limit: int | None = None) -> Measured:
+    """Loss and accuracy on the fixed held-out examples."""
+    loss, correct, predicted = 0.0, 0, 0
+    with evaluating(model):
+        for held_out in examples.batches(limit=limit):
+            outcome = mlm(model, held_out.batch)
+            loss += outcome.loss.item()
+            correct += int(outcome.correct.item())
+            predicted += outcome.predicted
+    return Measured(loss / max(1, predicted), correct / max(1, predicted), predicted)
+
+
+@contextmanager
+def evaluating(model: PreTrainedModel) -> Iterator[None]:
+    """No dropout inside the block."""
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(training)
+
+
+def hidden_rate(settings: Training, step: int, steps: int) -> float:
+    """The fraction hidden at a step: linear from the first rate to the last."""
+    done = step / max(1, steps - 1)
+    return settings.rate + (settings.final_rate - settings.rate) * done
+
+
+def feed_of(settings: Training, stream: Any, vocabulary: Any, seed: int) -> Feed:
+    """The feed that the settings describe."""
+    policy = named(settings.policy, rate=settings.rate)
+    return Feed.of(
+        stream,
+        vocabulary,
+        policy,
+        length=settings.length,
+        rows=settings.rows,
+        micro=settings.micro,
+        seed=seed,
+    )
+
+
+def train(
+    model: PreTrainedModel,
+    optimizer: Optimizer,
+    feed: Feed,
+    settings: Training,
+    *,
+    position: Position,
+    steps: int,
+    seed: int,
+    after_step: Callable[[Position, dict[str, Any]], None],
+) -> Position:
+    """Train from a position to the last step; `after_step` logs, validates, saves and may stop by raising."""
+    model.train()
+    while position.step < steps:
+        begun = time.perf_counter()
+        rate = hidden_rate(settings, position.step, steps)
+        batches = feed.micro_batches(position.step, rate)
+        did = take_step(model, optimizer, batches, position.step, steps, seed)
+        seconds = time.perf_counter() - begun
+        factor = rate_at(position.step, steps, settings.optimizing.warmup, settings.optimizing.decay)
+        figures: dict[str, Any] = {
+            "step": position.step + 1,
+            "loss": did.measured.loss,
+            "accuracy": did.measured.accuracy,
+            "hidden_rate": rate,
+            "learning_rate": settings.optimizing.adamw * factor,
+            "gradient_norm": did.gradient,
+            "tokens": position.tokens + did.tokens,
+            "tokens_per_second": did.tokens / seconds,
+        }
+        if not did.applied:
+            figures |= {"skipped": True, "blocks": did.blocks}
+        position = replace(
+            position,
+            step=position.step + 1,
+            tokens=position.tokens + did.tokens,
+            skipped=0 if did.applied else position.skipped + 1,
+            seconds=position.seconds + seconds,
+        )
+        after_step(position, figures)
+        if position.skipped >= PATIENCE:
+            raise Diverged(
+                f"step {position.step}: the loss or its gradient was not finite in {PATIENCE} steps in a row "
+                f"(blocks of the last: {', '.join(map(str, did.blocks[:8]))} …); lower the learning rate"
+            )
+    return position

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unmask.records import Flags, Ids, Integers, Vocabulary
+from unmask.tokens.pack import alone, best_fit, cut, packed, read_blocks
+
+VOCABULARY = Vocabulary(size=70_000, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A stream whose tokens count up from 5, so that every token says where it was."""
+
+    ends: Integers
+
+    def read(self, start: int, stop: int) -> tuple[Ids, Flags]:
+        return np.arange(start + 5, stop + 5, dtype=np.int32), np.arange(start, stop) % 3 == 0
+
+
+def stream(lengths: list[int]) -> Tokens:
+    return Tokens(np.cumsum(lengths, dtype=np.int64))
+
+
+lengths = st.lists(st.integers(0, 60), min_size=1, max_size=40)
+
+
+@given(lengths, st.integers(1, 20))
+def test_pieces_cover_every_token_once_and_never_cross_documents(lengths: list[int], room: int) -> None:
+    text = stream(lengths)
+    pieces = cut(text.ends, room)
+    covered = np.concatenate(
+        [np.arange(s, s + n) for s, n in zip(pieces.starts, pieces.lengths, strict=True)] + [[]]
+    )
+    assert np.array_equal(covered, np.arange(sum(lengths)))
+    begins = text.ends - lengths
+    assert np.all(pieces.starts >= begins[pieces.documents])
+    assert np.all(pieces.starts + pieces.lengths <= text.ends[pieces.documents])
+    assert np.all((pieces.lengths > 0) & (pieces.lengths <= room))
+
+
+def one_at_a_time(lengths: list[int], capacity: int) -> int:
+    """Best fit, longest first, as the textbook has it: how many blocks it needs."""
+    rooms: list[int] = []
+    for length in sorted(lengths, reverse=True):
+        fitting = [index for index, room in enumerate(rooms) if room >= length]
+        if fitting:
+            rooms[min(fitting, key=lambda index: rooms[index])] -= length
+        else:
+            rooms.append(capacity - length)
+    return len(rooms)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 32), min_size=1, max_size=200))
+def test_no_block_overflows_and_blocks_are_as_few_as_one_at_a_time_needs(lengths: list[int]) -> None:
+    block, blocks = best_fit(np.array(lengths), 32)
+    filled = np.bincount(block, weights=lengths, minlength=blocks)
+    assert filled.max() <= 32 and filled.min() > 0
+    assert blocks <= one_at_a_time(lengths, 32) * 1.05 + 1
+
+
+@settings(deadline=None, max_examples=50)
+@given(lengths, st.integers(0, 3), st.integers(0, 2**40))
+def test_packed_blocks_hold_every_token_exactly_once(lengths: list[int], epoch: int, seed: int) -> None:
+    text = stream(lengths)
+    plan = packed(cut(text.ends, 14), 16, seed=seed, epoch=epoch)
+    blocks = read_blocks(text, plan, range(plan.blocks), VOCABULARY)
+    ordinary = blocks.ids >= 5
+    assert np.array_equal(np.sort(blocks.ids[ordinary]), np.arange(sum(lengths)) + 5)
+    assert np.array_equal(blocks.word_starts, ordinary & ((blocks.ids - 5) % 3 == 0))
+    assert np.array_equal(blocks.documents == 0, blocks.ids == VOCABULARY.pad)
+
+
+def test_a_block_is_laid_out_as_drawn() -> None:
+    text = stream([3, 1])
+    plan = packed(cut(text.ends, 7), 9, seed=0, epoch=0)
+    blocks = read_blocks(text, plan, [0], VOCABULARY)
+    assert blocks.ids.tolist() == [[2, 5, 6, 7, 3, 2, 8, 3]]
+    assert blocks.documents.tolist() == [[1, 1, 1, 1, 1, 2, 2, 2]]
+    assert blocks.word_starts.astype(int).tolist() == [[0, 1, 0, 0, 0, 0, 1, 0]]
+
+
+def test_packing_and_order_change_with_the_epoch_and_the_seed_and_with_nothing_else() -> None:
+    pieces = cut(stream([7, 12, 3, 30, 9, 9, 9, 2, 5] * 20).ends, 30)
+    plans = [packed(pieces, 32, seed=seed, epoch=epoch) for seed, epoch in ((0, 0), (0, 0), (0, 1), (1, 0))]
+    assert np.array_equal(plans[0].order, plans[1].order)
+    assert not np.array_equal(plans[0].order, plans[2].order)
+    assert not np.array_equal(plans[0].order, plans[3].order)
+    assert len({plan.blocks for plan in plans}) == 1
+
+
+def test_little_is_padding_on_text_with_documents_of_every_length() -> None:
+    lengths = np.random.default_rng(0).lognormal(4, 1, 20_000).astype(int) + 1
+    for length in (128, 512):
+        plan = packed(cut(np.cumsum(lengths), length - 2), length, seed=0, epoch=0)
+        assert plan.waste < 0.03
+
+
+@pytest.mark.parametrize("numbers", [[0, 1, 2, 3], [3, 1], [2]])
+def test_a_block_is_the_same_whatever_is_read_with_it(numbers: list[int]) -> None:
+    text = stream([40, 3, 17, 8, 8])
+    plan = packed(cut(text.ends, 14), 16, seed=0, epoch=0)
+    every = read_blocks(text, plan, range(plan.blocks), VOCABULARY)
+    some = read_blocks(text, plan, numbers, VOCABULARY)
+    width = some.ids.shape[1]
+    assert np.array_equal(some.ids, every.ids[numbers][:, :width])
+    assert np.all(every.ids[numbers][:, width:] == VOCABULARY.pad)
+
+
+def test_alone_keeps_the_order_of_the_text() -> None:
+    text = stream([5, 2])
+    blocks = read_blocks(text, alone(cut(text.ends, 3), 5), range(3), VOCABULARY)
+    assert blocks.ids.tolist() == [[2, 5, 6, 7, 3], [2, 8, 9, 3, 0], [2, 10, 11, 3, 0]]
