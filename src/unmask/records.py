@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 Ids = NDArray[np.int32]
 Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
+Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,19 @@ class Blocks:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What a decoder has to say: each sentinel of the row, followed by what it stands for, then the end.
+
+    ids      Thank  you <0>  me  to your party <1> week
+    answer   <0>  for inviting <1> last [SEP]
+    """
+
+    ids: Ids  # B T
+    documents: Ids  # B T, as in `Blocks`
+    sentinels: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Corrupted:
     """Examples: blocks with something hidden, and what is needed to restore it."""
 
@@ -81,6 +95,16 @@ class Corrupted:
     hidden: Flags  # B L, the positions to predict
     targets: Ids  # P, the tokens that were there, in row order
     units: Ids | None = None  # P, the number of the unit each was hidden with, ascending over the batch
+    edges: Ids | None = None  # P 2, the columns next to the hidden run each stands in; -1 or L at a row's end
+    order: Ids | None = (
+        None  # B L, when each is predicted, from 1; a token sees those of order 0 and before its own
+    )
+    times: Reals | None = None  # B, the share of the row that is hidden, drawn
+    weights: Reals | None = None  # B, what each prediction of the row counts
+    documents: Ids | None = (
+        None  # B L, where the rows were shortened: of `ids`, while `hidden` is of the blocks
+    )
+    answer: Answer | None = None  # what a decoder says
 
 
 @dataclass(frozen=True)

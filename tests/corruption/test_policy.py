@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from cases import MASK, VOCABULARY, batch, batches, rates
+from corruption_cases import MASK, VOCABULARY, batch, batches, rates
 from hypothesis import given
 from scipy import stats
 

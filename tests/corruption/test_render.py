@@ -2,7 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from cases import MASK, VOCABULARY, batch
+from corruption_cases import MASK, VOCABULARY, batch
 from scipy import stats
 
 from unmask.corruption import policy

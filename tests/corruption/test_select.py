@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from cases import VOCABULARY, batch, batches, rates
+from corruption_cases import NONE, VOCABULARY, batch, batches, rates
 from hypothesis import given
 from scipy import stats
 
@@ -22,17 +22,16 @@ def in_rows(sizes, rows):
     )
 
 
-def hidden_share(sizes, rate, **how):
-    each = in_rows(sizes, TRIALS)
-    hidden = select.wheel(each, rate, Draws.of(1, 0, np.arange(TRIALS)), **how)
+def hidden_share(sizes, rate, way=select.wheel):
+    hidden = way(in_rows(sizes, TRIALS), rate, Draws.of(1, 0, np.arange(TRIALS)))
     return hidden.reshape(TRIALS, len(sizes))
 
 
-@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("way", [select.wheel, select.apart])
 @pytest.mark.parametrize("sizes", [[1] * 20, [1, 9], [5, 1, 1, 1, 7, 2, 3, 1, 1, 2], [30, 1, 1]])
 @pytest.mark.parametrize("rate", [0.02, 0.15, 0.5, 0.9])
-def test_every_unit_is_hidden_equally_often_whatever_its_size_and_place(sizes, rate, apart):
-    hidden = hidden_share(sizes, rate, apart=apart)
+def test_every_unit_is_hidden_equally_often_whatever_its_size_and_place(sizes, rate, way):
+    hidden = hidden_share(sizes, rate, way)
     share = hidden.mean(axis=0)
     expected = share.mean()
     # Five standard errors, for 10 or so units in 32 cases: one false alarm in 10,000 runs of another seed.
@@ -53,15 +52,15 @@ def test_single_tokens_are_rounded_to_the_whole_numbers_about_the_rate_without_d
 
 
 def test_neighbours_are_rarely_hidden_together_when_kept_apart():
-    for apart, ceiling in ((False, 0.16), (True, 0.08)):
-        hidden = hidden_share([1] * 40, 0.15, apart=apart)
+    for way, ceiling in ((select.wheel, 0.16), (select.apart, 0.08)):
+        hidden = hidden_share([1] * 40, 0.15, way)
         together = (hidden[:, 1:] & hidden[:, :-1]).sum() / hidden[:, :-1].sum()
         assert together < ceiling
 
 
 @given(batches(), rates)
 def test_a_row_is_within_one_unit_of_the_rate_and_never_without_a_prediction(rows, rate):
-    for grouped in (units.tokens(rows, VOCABULARY), units.words(rows, VOCABULARY)):
+    for grouped in (units.tokens(rows, VOCABULARY, NONE), units.words(rows, VOCABULARY, NONE)):
         hidden = select.wheel(grouped, rate, Draws.of(0, rows.epoch, rows.numbers))
         tokens = np.bincount(grouped.rows, hidden * grouped.sizes, minlength=len(rows.ids))
         largest = np.zeros(len(rows.ids))
@@ -73,6 +72,6 @@ def test_a_row_is_within_one_unit_of_the_rate_and_never_without_a_prediction(row
 
 
 def test_each_row_may_have_a_rate_of_its_own():
-    grouped = units.tokens(batch(rows=3, length=102), VOCABULARY)
+    grouped = units.tokens(batch(rows=3, length=102), VOCABULARY, NONE)
     hidden = select.wheel(grouped, np.array([0.0, 0.25, 1.0]), Draws.of(0, 0, np.arange(3)))
     assert np.bincount(grouped.rows, hidden).tolist() == [0, 25, 100]

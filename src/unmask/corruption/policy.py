@@ -3,55 +3,60 @@
 In go blocks, a policy and a seed, out come examples; `restore` goes back. A policy is a name, a rate and
 settings that JSON can hold, so a run can be described by it and made again from the description.
 
-    policy = named("token", rate=0.3, random=0.0)
+    policy = named("span", rate=0.15, longest=5)
     corrupted = corrupt(blocks, policy, vocabulary, seed=0)
+
+A policy of one's own is another line in the table: see docs/corruption.md.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from unmask.corruption import render, select, units
 from unmask.corruption.randomness import Draws
+from unmask.corruption.sentinels import expand, sentinels
+from unmask.corruption.units import Units
 from unmask.errors import BadInput
-from unmask.records import Blocks, Corrupted, Ids, Vocabulary
+from unmask.records import Blocks, Corrupted, Flags, Ids, Vocabulary
 
 
-class Hide(Protocol):
-    """What a policy does: settings follow the rate, by keyword."""
+@dataclass(frozen=True)
+class Composition:
+    """How a policy works: three functions, whose keyword-only arguments are the policy's settings."""
 
-    def __call__(self, blocks: Blocks, vocabulary: Vocabulary, draws: Draws, rate: float, /) -> Corrupted:
-        """Examples of these blocks."""
+    units: Callable[..., Units]  # (blocks, vocabulary, draws, *, …): what is hidden together
+    select: Callable[..., Flags]  # (units, rate, draws, *, …): which of it
+    render: Callable[..., Corrupted]  # (blocks, units, hidden, vocabulary, draws, *, …): how the gap looks
+    rate: float = 0.15
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # settings that differ from the functions' own
 
-
-def token(
-    blocks: Blocks,
-    vocabulary: Vocabulary,
-    draws: Draws,
-    rate: float = 0.15,
-    *,
-    mask: float = 0.8,
-    random: float = 0.1,
-    replacement: str = "uniform",
-) -> Corrupted:
-    """Single tokens (BERT, Devlin et al. 2019).
-
-    the  cat  sat   on  the  mat
-    the [MASK] sat  on  the  mat
-    """
-    each = units.tokens(blocks, vocabulary)
-    hidden = select.wheel(each, rate, draws)
-    return render.replace(
-        blocks, each, hidden, vocabulary, draws, mask=mask, random=random, replacement=replacement
-    )
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Every setting of the policy with its published value."""
+        parts = (self.units, self.select, self.render)
+        return {**{key: value for part in parts for key, value in _settings(part).items()}, **self.defaults}
 
 
-POLICIES: dict[str, Hide] = {"token": token}
+POLICIES: dict[str, Composition] = {
+    "token": Composition(units.tokens, select.wheel, render.replace),
+    "word": Composition(units.words, select.wheel, render.replace),
+    "span": Composition(units.spans, select.apart, render.bounded),
+    "entity": Composition(units.marked, select.wheel, render.replace, defaults={"kind": "entity"}),
+    "phrase": Composition(units.marked, select.wheel, render.replace, defaults={"kind": "phrase"}),
+    "collocation": Composition(units.marked, select.wheel, render.replace, defaults={"kind": "collocation"}),
+    "ngram": Composition(units.ngrams, select.wheel, render.replace),
+    "sentinel": Composition(units.tokens, select.segments, sentinels),
+    "permutation": Composition(
+        units.ngrams, select.wheel, render.ordered, rate=1 / 6, defaults={"longest": 5}
+    ),
+    "diffusion": Composition(units.tokens, select.timed, render.masked, rate=1.0),
+}
 
 
 @dataclass(frozen=True)
@@ -61,15 +66,14 @@ class Policy:
     name: str
     rate: float
     settings: Mapping[str, Any] = field(default_factory=dict)
-    fresh: bool = True  # a new draw each epoch; false hides the same in every epoch
+    fresh: bool = True  # a new draw each epoch; false draws the same for a block's number in every epoch
 
     def __post_init__(self) -> None:
-        if self.name not in POLICIES:
-            raise BadInput(f"no policy is called {self.name!r}: there are {', '.join(POLICIES)}")
-        unknown = set(self.settings) - set(_defaults(self.name))
+        known = _known(self.name).settings
+        unknown = set(self.settings) - set(known)
         if unknown:
-            known = ", ".join(_defaults(self.name)) or "none"
-            raise BadInput(f"policy {self.name!r} has no setting {min(unknown)!r}: it has {known}")
+            there = ", ".join(known) or "none"
+            raise BadInput(f"policy {self.name!r} has no setting {min(unknown)!r}: it has {there}")
         _check_rate(self.rate)
         _check_split(self.settings)
 
@@ -77,35 +81,50 @@ class Policy:
 def named(name: str, rate: float | None = None, *, fresh: bool = True, **settings: Any) -> Policy:
     """A policy by its name, with the published settings where none are given.
 
-    >>> named("token", random=0.0).settings
-    {'mask': 0.8, 'random': 0.0, 'replacement': 'uniform'}
+    >>> named("span", random=0.0).settings
+    {'p': 0.2, 'longest': 10, 'mask': 0.8, 'random': 0.0, 'replacement': 'uniform'}
     """
-    defaults = _defaults(name) if name in POLICIES else {}
-    if rate is None and name in POLICIES:
-        rate = inspect.signature(POLICIES[name]).parameters["rate"].default
-    return Policy(name, rate if rate is not None else 0.0, {**defaults, **settings}, fresh)
+    known = _known(name)
+    return Policy(name, known.rate if rate is None else rate, {**known.settings, **settings}, fresh)
 
 
 def corrupt(
     blocks: Blocks, policy: Policy, vocabulary: Vocabulary, *, seed: int, rate: float | None = None
 ) -> Corrupted:
     """Hide what the policy hides; `rate` overrides the policy's, for a rate that changes over training."""
+    how = POLICIES[policy.name]
     asked = policy.rate if rate is None else _check_rate(rate)
     draws = Draws.of(seed, blocks.epoch if policy.fresh else 0, blocks.numbers)
-    return POLICIES[policy.name](blocks, vocabulary, draws, asked, **policy.settings)
+    settings = {part: _chosen(part, policy.settings) for part in (how.units, how.select, how.render)}
+
+    together = how.units(blocks, vocabulary, draws, **settings[how.units])
+    hidden = how.select(together, asked, draws, **settings[how.select])
+    return how.render(blocks, together, hidden, vocabulary, draws, **settings[how.render])
 
 
 def restore(corrupted: Corrupted) -> Ids:
     """B L: the ids before corruption."""
+    if corrupted.answer is not None:
+        return expand(corrupted.ids, corrupted.answer)
     ids = corrupted.ids.copy()
     ids[corrupted.hidden] = corrupted.targets
     return ids
 
 
-def _defaults(name: str) -> dict[str, Any]:
-    """A policy's settings, which are the keyword-only arguments of its function."""
-    parameters = inspect.signature(POLICIES[name]).parameters.values()
+def _settings(part: Callable[..., object]) -> dict[str, Any]:
+    """A function's settings: its keyword-only arguments and their defaults."""
+    parameters = inspect.signature(part).parameters.values()
     return {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
+
+
+def _chosen(part: Callable[..., object], settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: settings[key] for key in _settings(part) if key in settings}
+
+
+def _known(name: str) -> Composition:
+    if name not in POLICIES:
+        raise BadInput(f"no policy is called {name!r}: there are {', '.join(POLICIES)}")
+    return POLICIES[name]
 
 
 def _check_rate(rate: float) -> float:

@@ -15,7 +15,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from unmask.records import Integers
+from unmask.records import Flags, Integers
 
 Bits = NDArray[np.uint64]
 Uniform = NDArray[np.float64]
@@ -37,7 +37,8 @@ class Stream(IntEnum):
     CUT_HIDDEN = 8  # where the hidden tokens are cut into spans
     CUT_SHOWN = 9  # and where the others are
     RANK = 10  # the order of prediction
-    TIME = 11  # the time of diffusion
+    ROLL = 11  # how far a row is rolled
+    ROUND = 12  # a count up or down to a whole one
 
 
 def mix(bits: Bits) -> Bits:
@@ -54,19 +55,30 @@ def mix(bits: Bits) -> Bits:
     return bits
 
 
+NUMBER = np.uint64(
+    (1 << 20) - 1
+)  # low bits of a shuffled key, for its number: rows of up to a million tokens
+
+
 @dataclass(frozen=True)
 class Draws:
     """The random numbers of a batch: each row has a key of its own."""
 
     keys: Bits  # B
+    turns: Bits  # B, the block numbers as turns of the golden angle from a start that seed and epoch share
 
     @classmethod
     def of(cls, seed: int, epoch: int, numbers: Integers) -> Draws:
         """The draws of these blocks in this epoch."""
-        key = np.zeros(1, dtype=np.uint64)
+        shared = np.zeros(1, dtype=np.uint64)
         for part in (seed, epoch):
-            key = mix(key + np.array([part & WORD], dtype=np.uint64) + GOLDEN)
-        return cls(mix(key + numbers.astype(np.uint64) + GOLDEN))
+            shared = mix(shared + np.array([part & WORD], dtype=np.uint64) + GOLDEN)
+        blocks = numbers.astype(np.uint64)
+        return cls(keys=mix(shared + blocks + GOLDEN), turns=shared + blocks * GOLDEN)
+
+    def take(self, rows: Integers) -> Draws:
+        """The draws of some rows of the batch."""
+        return Draws(self.keys[rows], self.turns[rows])
 
     def bits(self, stream: Stream, rows: Integers, positions: Integers) -> Bits:
         """64 random bits for each (row of the batch, position in the row)."""
@@ -80,6 +92,33 @@ class Draws:
     def per_row(self, stream: Stream) -> Uniform:
         """One number in [0, 1) for each row, of 32 bits: sums and products with lengths are exact."""
         return (self._of(stream) >> np.uint64(32)).astype(np.float64) * 2.0**-32
+
+    def evenly(self) -> Uniform:
+        """One number in (0, 1] for each row, spread evenly over any run of consecutive blocks.
+
+        Each turns on by the golden section, which leaves the least gaps without knowing where a batch ends.
+        """
+        return ((self.turns >> np.uint64(11)) + np.uint64(1)).astype(np.float64) * 2.0**-53
+
+    def shuffle(self, stream: Stream, counts: Integers, *, halves: bool = False) -> tuple[Integers, Flags]:
+        """For each row the numbers below its count in random order, as a grid, and where the grid is real.
+
+        With `halves` the even numbers come first, in random order, then the odd ones.
+        """
+        real = np.arange(counts.max(initial=0)) < counts[:, None]
+        rows, numbers = np.nonzero(real)
+        keys = self.bits(stream, rows, numbers)
+        if halves:
+            keys >>= np.uint64(1)
+            keys |= (numbers & 1).astype(np.uint64) << np.uint64(63)
+        # Sorting keys that carry the number in their low bits is several times as fast as argsort.
+        keys &= ~NUMBER
+        keys |= numbers.astype(np.uint64)
+        grid = np.full(real.shape, np.iinfo(np.uint64).max)
+        grid[real] = keys
+        grid.sort(axis=1)
+        grid &= NUMBER
+        return grid.view(np.int64), real
 
     def _of(self, stream: Stream) -> Bits:
         return mix(self.keys + np.uint64(stream * int(GOLDEN) & WORD))

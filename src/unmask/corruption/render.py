@@ -5,12 +5,14 @@ In go blocks, units and which of them are hidden, out comes `Corrupted`.
 
 from __future__ import annotations
 
+from dataclasses import replace as changed
+
 import numpy as np
 
 from unmask.corruption.randomness import Draws, Stream
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
-from unmask.records import Blocks, Corrupted, Flags, Ids, Integers, Vocabulary
+from unmask.records import Blocks, Corrupted, Flags, Ids, Integers, Reals, Vocabulary
 
 
 def replace(
@@ -50,7 +52,79 @@ def replace(
     )
 
 
-def _uniformly(tokens: Ids, draw: np.ndarray, vocabulary: Vocabulary) -> Ids:
+def bounded(
+    blocks: Blocks,
+    units: Units,
+    hidden: Flags,
+    vocabulary: Vocabulary,
+    draws: Draws,
+    *,
+    mask: float = 0.8,
+    random: float = 0.1,
+    replacement: str = "uniform",
+) -> Corrupted:
+    """As `replace`, with the edges of each hidden run: what SpanBERT's boundary objective predicts from."""
+    corrupted = replace(
+        blocks, units, hidden, vocabulary, draws, mask=mask, random=random, replacement=replacement
+    )
+    return changed(corrupted, edges=edges(blocks, corrupted.hidden))
+
+
+def edges(blocks: Blocks, hidden: Flags) -> Ids:
+    """P 2: the columns just before and just after the hidden run that each hidden position stands in.
+
+    column   0    1    2    3    4
+    tokens  the   #    #   sat   #           edges of 1 and 2 are (0, 3), of 4 (3, 5)
+    """
+    positions = np.flatnonzero(hidden)
+    starts = run_starts(blocks, positions)
+    ends = np.append(starts, len(positions))[1:] - 1
+    column = positions % hidden.shape[1]
+    around = np.stack((column[starts] - 1, column[ends] + 1), axis=1) if len(positions) else np.empty((0, 2))
+    return np.repeat(around.astype(np.int32), ends - starts + 1, axis=0)
+
+
+def run_starts(blocks: Blocks, positions: Integers) -> Integers:
+    """Where in these flat positions a run of neighbours in one document begins."""
+    document = blocks.documents.ravel()[positions]
+    row = positions // blocks.ids.shape[1]
+    opens = (
+        (np.diff(positions, prepend=-2) != 1)
+        | (np.diff(document, prepend=0) != 0)
+        | (np.diff(row, prepend=-1) != 0)
+    )
+    return np.flatnonzero(opens)
+
+
+def masked(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary, draws: Draws) -> Corrupted:
+    """Show `[MASK]` for each, with the time of the row and the weight 1 / time (MDLM, Sahoo et al. 2024).
+
+    The time is the share that is hidden, so that the weight of the bound is exact also for short rows.
+    """
+    corrupted = replace(blocks, units, hidden, vocabulary, draws, mask=1.0, random=0.0)
+    times = corrupted.hidden.sum(axis=1) / np.maximum(units.tokens, 1)
+    return changed(
+        corrupted, times=times, weights=np.divide(1, times, out=np.zeros_like(times), where=times > 0)
+    )
+
+
+def ordered(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary, draws: Draws) -> Corrupted:
+    """Show every token, and say in which order the hidden ones are predicted (XLNet, Yang et al. 2019, §2.3).
+
+    One number for each position stands for both streams' masks: a query sees the tokens whose order is 0 or
+    lower than its own, content sees itself too. The B × L × L masks need never exist on the host.
+    """
+    corrupted = replace(blocks, units, hidden, vocabulary, draws, mask=0.0, random=0.0)
+    counts = corrupted.hidden.sum(axis=1)
+    shuffled, real = draws.shuffle(Stream.RANK, counts)
+    rank = np.empty(len(corrupted.targets), dtype=np.int32)
+    rank[(shuffled + (np.cumsum(counts) - counts)[:, None])[real]] = np.nonzero(real)[1] + 1
+    order = np.zeros(blocks.ids.shape, dtype=np.int32)
+    order[corrupted.hidden] = rank
+    return changed(corrupted, order=order)
+
+
+def _uniformly(tokens: Ids, draw: Reals, vocabulary: Vocabulary) -> Ids:
     """Any ordinary token but the one that was there, each as likely."""
     others = len(vocabulary.ordinary) - 1
     if others < 1:
@@ -60,7 +134,7 @@ def _uniformly(tokens: Ids, draw: np.ndarray, vocabulary: Vocabulary) -> Ids:
     return vocabulary.ordinary[which]
 
 
-def _by_frequency(tokens: Ids, draw: np.ndarray, vocabulary: Vocabulary) -> Ids:
+def _by_frequency(tokens: Ids, draw: Reals, vocabulary: Vocabulary) -> Ids:
     """Any ordinary token but the one that was there, as often as the corpus has it."""
     if vocabulary.counts is None:
         raise BadInput("replacement 'frequency' needs token counts of a corpus: without one, use 'uniform'")

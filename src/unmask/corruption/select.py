@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from unmask.corruption.randomness import Draws, Stream
 from unmask.corruption.units import Units
+from unmask.errors import BadInput
 from unmask.records import Flags, Integers
 
 Rates = float | NDArray[np.float64]  # one for all, or B
 
-NUMBER = np.uint64((1 << 20) - 1)  # low bits of a key, for the unit's number: rows of up to a million tokens
 
-
-def wheel(units: Units, rate: Rates, draws: Draws, *, apart: bool = False) -> Flags:
+def wheel(units: Units, rate: Rates, draws: Draws) -> Flags:
     """Lay the units of a row round a wheel in random order, and hide those that begin in a window of it.
 
         wheel     │ ##able.. │ cat │ the │ un.. │ sat │        one place for each token of the row
@@ -30,10 +29,22 @@ def wheel(units: Units, rate: Rates, draws: Draws, *, apart: bool = False) -> Fl
     units and overshoots by half a unit.)
 
     Where the window holds no beginning, one unit is hidden, each as likely: every row predicts something.
-    `apart` keeps neighbours on opposite halves of the wheel: at low rates they are rarely hidden together.
     """
+    return _turn(units, rate, draws, *draws.shuffle(Stream.ORDER, units.counts))
+
+
+def apart(units: Units, rate: Rates, draws: Draws) -> Flags:
+    """The wheel with neighbours on opposite halves of it: at low rates they are rarely hidden together.
+
+    A unit begins in the window as likely as before; but runs that touch would look like one longer run.
+    """
+    return _turn(units, rate, draws, *draws.shuffle(Stream.ORDER, units.counts, halves=True))
+
+
+def _turn(units: Units, rate: Rates, draws: Draws, order: Integers, real: Flags) -> Flags:
+    """Turn the wheel on which the units stand in this order, and hide those that begin in the window."""
     rates = np.broadcast_to(np.asarray(rate, dtype=np.float64), units.counts.shape)
-    order, real = _shuffled(units, draws, apart=apart)
+    order = order + units.first[:, None]
     turned = _places(units, order, real) - (draws.per_row(Stream.TURN) * units.tokens)[:, None]
     turned += units.tokens[:, None] * (turned < 0)
     inside = (turned < (rates * units.tokens)[:, None]) & real
@@ -46,28 +57,62 @@ def wheel(units: Units, rate: Rates, draws: Draws, *, apart: bool = False) -> Fl
     return hidden
 
 
-def _shuffled(units: Units, draws: Draws, *, apart: bool) -> tuple[Integers, Flags]:
-    """The units of each row in random order, as a grid of their indices, and where the grid is real."""
-    keys = draws.bits(Stream.ORDER, units.rows, units.numbers)
-    if apart:
-        keys >>= np.uint64(1)
-        keys |= (units.numbers & 1).astype(np.uint64) << np.uint64(63)
-    # Sorting keys that carry the number in their low bits is several times as fast as argsort.
-    keys &= ~NUMBER
-    keys |= units.numbers.astype(np.uint64)
-    real = np.arange(units.counts.max(initial=0)) < units.counts[:, None]
-    grid = np.full(real.shape, np.iinfo(np.uint64).max)
-    grid[real] = keys
-    grid.sort(axis=1)
-    grid &= NUMBER
-    order = grid.view(np.int64)
-    order += units.first[:, None]
-    return order, real
-
-
 def _places(units: Units, order: Integers, real: Flags) -> Integers:
     """Where on the wheel each unit of the grid begins: after all the tokens of those before it."""
     if units.single:
         return np.arange(order.shape[1])
     sizes = units.sizes[np.where(real, order, 0)] * real
     return np.cumsum(sizes, axis=1) - sizes
+
+
+def timed(units: Units, rate: Rates, draws: Draws) -> Flags:
+    """Hide ⌈t × tokens⌉ of a row, at a time t ~ U(0, rate] of its own (LLaDA, Nie et al. 2025; MDLM).
+
+    Hiding each token with probability t gives every number of hidden tokens the same share of the bound, so
+    here the number itself is uniform: the same expectation, less noise. Times are spread evenly over
+    consecutive blocks, which is what drawing them antithetically over a batch is for.
+    """
+    number = np.ceil(draws.evenly() * rate * units.tokens)
+    return wheel(units, number / np.maximum(units.tokens, 1), draws)
+
+
+def segments(units: Units, rate: float, draws: Draws, *, mean: float = 3.0, rolled: bool = True) -> Flags:
+    """Hide spans of random lengths between stretches of random lengths (T5, Raffel et al. 2020, §3.1.4).
+
+        shown, cut in 2      a b c │ d e f g
+        hidden, cut in 2     x y │ z
+        interleaved          a b c x y d e f g z
+        rolled by 3          g z … : without rolling, a row would always end in a hidden span
+
+    Hidden are n = rate × tokens, in n / mean spans. Unrolled, n is rounded as in T5; rolled, it is rounded up
+    or down at random, so that the rate of short rows does not drift.
+    """
+    if mean < 1:
+        raise BadInput(f"mean {mean} is the average length of a hidden span: at least 1")
+    tokens = units.tokens
+    asked = np.floor(rate * tokens + draws.per_row(Stream.ROUND)) if rolled else np.rint(rate * tokens)
+    hidden = np.clip(asked.astype(np.int64), int(rate > 0), np.maximum(tokens - 1, 1)) * (tokens > 0)
+    shown = tokens - hidden
+    spans = np.rint(hidden / mean).astype(np.int64)
+    spans = np.maximum(np.minimum(spans, np.minimum(hidden, shown)), 1) * (tokens > 0)
+
+    lengths = np.empty((spans.sum(), 2), dtype=np.int64)
+    lengths[:, 0] = _cut(shown, spans, Stream.CUT_SHOWN, draws)
+    lengths[:, 1] = _cut(hidden, spans, Stream.CUT_HIDDEN, draws)
+    flags = np.repeat(np.tile([False, True], len(lengths)), lengths.ravel())
+    if not rolled:
+        return flags
+    back = units.numbers - (draws.per_row(Stream.ROLL) * tokens).astype(np.int64)[units.rows]
+    back += tokens[units.rows] * (back < 0)
+    return flags[units.first[units.rows] + back]
+
+
+def _cut(things: Integers, parts: Integers, stream: Stream, draws: Draws) -> Integers:
+    """Cut each row's things into so many non-empty parts, every way as likely: the lengths, row after row."""
+    order, _ = draws.shuffle(stream, np.maximum(things - 1, 0))
+    row, nth = np.nonzero(np.arange(order.shape[1]) < (parts - 1)[:, None])
+    end = np.cumsum(things)
+    begin = end - things
+    cuts = np.concatenate((begin[parts > 0], begin[row] + 1 + order[row, nth]))
+    cuts.sort()
+    return np.diff(cuts, append=end[-1:])

@@ -11,7 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from unmask.records import Blocks, Flags, Integers, Vocabulary
+from unmask.corruption.randomness import Draws, Stream
+from unmask.errors import BadInput
+from unmask.records import Blocks, Flags, Integers, Reals, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def eligible(blocks: Blocks, vocabulary: Vocabulary) -> Flags:
     return ~vocabulary.is_special[blocks.ids] & (blocks.documents > 0)
 
 
-def tokens(blocks: Blocks, vocabulary: Vocabulary) -> Units:
+def tokens(blocks: Blocks, vocabulary: Vocabulary, draws: Draws) -> Units:
     """Each token is a unit."""
     may = eligible(blocks, vocabulary)
     positions = np.flatnonzero(may)
@@ -79,13 +81,58 @@ def tokens(blocks: Blocks, vocabulary: Vocabulary) -> Units:
     return Units(positions, np.arange(len(positions)), rows, may.shape)
 
 
-def words(blocks: Blocks, vocabulary: Vocabulary) -> Units:
+def words(blocks: Blocks, vocabulary: Vocabulary, draws: Draws) -> Units:
     """Each word is a unit: what the pre-tokenizer called a word, whatever the script.
 
     tokens  the  un ##believ ##able  cat
     units    0    1     1       1     2
     """
-    return between(eligible(blocks, vocabulary), blocks.word_starts | document_starts(blocks))
+    return _between(eligible(blocks, vocabulary), blocks.word_starts | document_starts(blocks))
+
+
+def marked(blocks: Blocks, vocabulary: Vocabulary, draws: Draws, *, kind: str) -> Units:
+    """Each marked span of this kind is a unit, and each word outside of them.
+
+    tokens  in  New York City  we  un ##do
+    spans    0   1    1    1    0   0   0
+    units    0   1    1    1    2   3   3
+    """
+    if kind not in blocks.spans:
+        there = ", ".join(sorted(blocks.spans)) or "none"
+        raise BadInput(f"no spans of kind {kind!r} are marked in these blocks (there are: {there})")
+    spans = blocks.spans[kind]
+    changes = np.ones(spans.shape, dtype=np.bool_)
+    np.not_equal(spans[:, 1:], spans[:, :-1], out=changes[:, 1:])
+    starts = (blocks.word_starts & (spans == 0)) | changes | document_starts(blocks)
+    return _between(eligible(blocks, vocabulary), starts)
+
+
+def spans(
+    blocks: Blocks, vocabulary: Vocabulary, draws: Draws, *, p: float = 0.2, longest: int = 10
+) -> Units:
+    """Runs of a geometric number of words, cut off and renormalised (SpanBERT, Joshi et al. 2020, §3.1).
+
+    P(ℓ) ∝ p (1 − p)^(ℓ−1) for ℓ up to `longest`: 3.8 words on average.
+    """
+    if not 0 <= p < 1 or longest < 1:
+        raise BadInput(f"span p {p} and longest {longest}: p is from 0 to below 1, longest at least 1")
+    shares = (1 - p) ** np.arange(longest, dtype=np.float64)
+    return _runs(blocks, words(blocks, vocabulary, draws), shares, draws)
+
+
+def ngrams(
+    blocks: Blocks,
+    vocabulary: Vocabulary,
+    draws: Draws,
+    *,
+    longest: int = 3,
+    weights: list[float] | None = None,
+) -> Units:
+    """Runs of 1 to `longest` words, P(n) ∝ 1/n or as `weights` say (XLNet, Yang et al. 2019; DeBERTa)."""
+    share: Reals = np.array(weights or [1 / n for n in range(1, longest + 1)], dtype=np.float64)
+    if len(share) != longest or longest < 1 or share.min() < 0 or share.sum() <= 0:
+        raise BadInput(f"n-grams of up to {longest} words need as many weights, none below 0: got {weights}")
+    return _runs(blocks, words(blocks, vocabulary, draws), share, draws)
 
 
 def document_starts(blocks: Blocks) -> Flags:
@@ -95,7 +142,7 @@ def document_starts(blocks: Blocks) -> Flags:
     return starts
 
 
-def between(may: Flags, boundaries: Flags) -> Units:
+def _between(may: Flags, boundaries: Flags) -> Units:
     """The eligible tokens from one boundary to the next are a unit, also around a token that is not eligible.
 
     Boundaries count wherever they stand: an unknown piece that opens a word is never hidden itself, and what
@@ -105,3 +152,22 @@ def between(may: Flags, boundaries: Flags) -> Units:
     group = np.cumsum(boundaries.ravel(), dtype=np.int32)[positions]
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     return Units(positions, starts, positions[starts] // may.shape[1], may.shape)
+
+
+def _runs(blocks: Blocks, each: Units, weights: Reals, draws: Draws) -> Units:
+    """Cut each row's units into runs of random lengths, 1, 2, … with these weights, anew in each document.
+
+    The lengths of a row are drawn one after the other and summed, so a run's length does not depend on where
+    it stands; only the last one of a document may be cut short.
+    """
+    drawn = draws.uniform(Stream.LENGTH, each.rows, each.numbers)
+    lengths = 1 + np.searchsorted(np.cumsum(weights / weights.sum())[:-1], drawn, side="right")
+    total = np.cumsum(lengths) - lengths
+    number = total - total[each.first[each.rows]]
+    starts = np.zeros(len(each.rows) + 1, dtype=np.bool_)
+    inside = number < each.counts[each.rows]
+    starts[(each.first[each.rows] + number)[inside]] = True
+    document = blocks.documents.ravel()[each.positions[each.starts]]
+    starts[:-1] |= np.diff(document, prepend=0) != 0
+    first = np.flatnonzero(starts[:-1])
+    return Units(each.positions, each.starts[first], each.rows[first], each.shape)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from unmask.corruption.randomness import Draws
 from unmask.records import Blocks, Vocabulary
 
 PAD, UNK, CLS, SEP, MASK = range(5)
-SIZE, SENTINELS = 1100, 100
+SIZE, SENTINELS = 7000, 6000  # enough sentinels for a hidden span at every other token of 8,192
 VOCABULARY = Vocabulary(
     size=SIZE,
     mask=MASK,
@@ -19,6 +20,8 @@ VOCABULARY = Vocabulary(
     sentinels=tuple(range(SIZE - 1, SIZE - SENTINELS - 1, -1)),
     counts=np.arange(SIZE, dtype=np.int64)[::-1].copy(),
 )
+
+NONE = Draws.of(0, 0, np.arange(0))  # for units that draw nothing
 
 # How likely a token opens a word: each tokenizer's way of cutting text, from letters to unspaced script.
 KINDS = {
