@@ -1,0 +1,237 @@
+"""The data directory: clean documents, their tokenizer, their tokens, and a manifest that knows every byte.
+
+In: sources of raw text. Out: a directory that training reads, the same bytes for the same input and settings.
+
+    manifest.json                        what was read and left out, the settings, the SHA-256 of every file
+    README.md                            this directory, explained
+    documents/{train,valid}/*.parquet    the clean text, and where each came from
+    tokenizer/                           loads with AutoTokenizer
+    train/ valid/                        shards; train/counts.npy says how often each id occurs
+    quarantine.jsonl                     the lines that could not be read, if any
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from transformers import PreTrainedTokenizerFast
+
+from unmask.corpus.collect import CollectConfig, Collected, collect
+from unmask.errors import BadInput, Damaged, Refused
+from unmask.files import whole_directory
+from unmask.progress import task
+from unmask.records import Integers, Vocabulary
+from unmask.results import Prepared
+from unmask.tokens import manifest as manifests
+from unmask.tokens import tokenizer as tokenizers
+from unmask.tokens.manifest import verify
+from unmask.tokens.shards import SHARD_TOKENS, Shards, ShardWriter
+
+__all__ = ["Dataset", "Settings", "prepare", "verify"]
+
+SPLITS = ("train", "valid")
+BATCH = 256  # documents encoded at a time: enough for every core, little enough to stay out of the way
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How raw text becomes a data directory."""
+
+    field: str = "text"
+    min_characters: int = 20
+    valid: float = 0.01
+    tokenizer: str = "wordpiece"  # a kind to train, or a directory to take as it is
+    vocab_size: int = 16_384  # of a trained tokenizer
+    cased: bool = True  # of a trained tokenizer
+    shard_tokens: int = SHARD_TOKENS
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data directory, open for reading."""
+
+    path: Path
+    manifest: dict[str, Any]
+
+    @classmethod
+    def open(cls, path: Path | str) -> Dataset:
+        """Open a data directory: its manifest whole, its files there and of the right size."""
+        path = Path(path)
+        manifest = manifests.read(path)
+        manifests.check_sizes(path, manifest)
+        return cls(path, manifest)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A SHA-256 of what training sees: the tokens and the tokenizer."""
+        return manifests.fingerprint(self.manifest)
+
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        """The tokenizer the documents were encoded with."""
+        return tokenizers.load(self.path / "tokenizer")
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The size and the special ids of the tokenizer."""
+        return tokenizers.vocabulary(self.tokenizer())
+
+    def split(self, name: str) -> Shards:
+        """The tokens of a split, `train` or `valid`."""
+        return Shards(self.path / _known(name))
+
+    def texts(self, name: str) -> Iterator[str]:
+        """The documents of a split, in the order of its tokens."""
+        return (text for batch in _batches(self.path / "documents" / _known(name)) for text in batch)
+
+    @cached_property
+    def counts(self) -> Integers:
+        """V counts: how often each id occurs in the training tokens."""
+        try:
+            return np.load(self.path / "train" / "counts.npy", allow_pickle=False)
+        except (ValueError, EOFError, OSError) as error:
+            raise Damaged(f"{self.path / 'train' / 'counts.npy'}: cannot be read: {error}") from error
+
+
+def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **settings: Any) -> Prepared:
+    """Make a data directory of raw text; `out` is there when all of it is done, and not before.
+
+    The settings are the fields of `Settings`.
+    """
+    began = perf_counter()
+    chosen = Settings(**settings)
+    config = CollectConfig(field=chosen.field, min_characters=chosen.min_characters, valid=chosen.valid)
+    given = _given_tokenizer(chosen)
+    target = out.resolve()
+    _check_free(out, overwrite)
+    with whole_directory(target) as folder:
+        collected = collect(sources, folder / "documents", config=config)
+        if (quarantine := folder / "documents" / "quarantine.jsonl").exists():
+            quarantine.rename(folder / "quarantine.jsonl")
+        tokenizer = given or _trained(folder / "documents" / "train", chosen)
+        tokenizers.save(tokenizer, folder / "tokenizer")
+        tokens = _encode(folder, tokenizers.load(folder / "tokenizer"), collected, chosen.shard_tokens)
+        facts = _facts(chosen, collected, len(tokenizer), tokens)
+        (folder / "README.md").write_text(_readme(facts), encoding="utf-8")
+        manifest = manifests.write(folder, facts)
+    return Prepared(
+        path=out,
+        files=collected.files,
+        bytes_read=collected.bytes_read,
+        counts=collected.counts,
+        tokenizer=chosen.tokenizer,
+        vocabulary=facts["vocabulary"],
+        tokens=tokens,
+        fingerprint=manifests.fingerprint(manifest),
+        seconds=perf_counter() - began,
+    )
+
+
+def _check_free(out: Path, overwrite: bool) -> None:
+    if out.exists() and not out.is_dir():
+        raise BadInput(f"{out}: is a file; name a directory to write")
+    if not out.exists() or not any(out.iterdir()):
+        return
+    if not overwrite:
+        raise Refused(f"{out}: is not empty; name another directory, or overwrite it with --overwrite")
+    if not (out / manifests.NAME).is_file():
+        raise Refused(f"{out}: holds something other than a data directory, which is never overwritten")
+
+
+def _given_tokenizer(settings: Settings) -> PreTrainedTokenizerFast | None:
+    """The tokenizer that is taken as it is, if one is: looked at before the text is read."""
+    if settings.tokenizer in tokenizers.KINDS:
+        return None
+    if not Path(settings.tokenizer).is_dir():
+        kinds = ", ".join(tokenizers.KINDS)
+        raise BadInput(f"tokenizer {settings.tokenizer!r}: neither a directory nor one of the kinds {kinds}")
+    tokenizer = tokenizers.load(settings.tokenizer)
+    tokenizers.vocabulary(tokenizer)
+    return tokenizer
+
+
+def _trained(documents: Path, settings: Settings) -> PreTrainedTokenizerFast:
+    with task("Tokenizer") as step:
+
+        def texts() -> Iterator[str]:
+            for batch in _batches(documents):
+                step(len(batch), note=f"{settings.tokenizer}, {settings.vocab_size:,} tokens")
+                yield from batch
+
+        return tokenizers.train(texts(), settings.tokenizer, settings.vocab_size, settings.cased)
+
+
+def _encode(
+    folder: Path, tokenizer: PreTrainedTokenizerFast, collected: Collected, shard_tokens: int
+) -> dict[str, int]:
+    """Write the shards of both splits; how many tokens each has."""
+    size = tokenizers.vocabulary(tokenizer).size
+    tokens = {}
+    with task("Encoding", total=sum(collected.counts[split] for split in SPLITS)) as step:
+        for split in SPLITS:
+            with ShardWriter(folder / split, size, shard_tokens) as shards:
+                for batch in _encoded(tokenizer, _batches(folder / "documents" / split)):
+                    shards.add(batch)
+                    step(len(batch), note=f"{shards.tokens:,} tokens")
+            tokens[split] = shards.tokens
+            if split == "train":
+                np.save(folder / split / "counts.npy", shards.counts)
+    return tokens
+
+
+def _encoded(
+    tokenizer: PreTrainedTokenizerFast, batches: Iterator[list[str]]
+) -> Iterator[list[tokenizers.Encoded]]:
+    """Batches in order, some ahead: one is taken apart by Python while the next is encoded without it."""
+    with ThreadPoolExecutor(2) as workers:
+        ahead: deque[Future[list[tokenizers.Encoded]]] = deque()
+        for batch in batches:
+            ahead.append(workers.submit(tokenizers.encode, tokenizer, batch))
+            if len(ahead) > 3:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+
+def _batches(documents: Path) -> Iterator[list[str]]:
+    """The texts of a split's parquet files, in order, some at a time."""
+    for path in sorted(documents.glob("*.parquet")):
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(BATCH, columns=["text"]):
+                yield batch.column("text").to_pylist()
+
+
+def _known(split: str) -> str:
+    if split not in SPLITS:
+        raise BadInput(f"split {split!r}: there are {' and '.join(SPLITS)}")
+    return split
+
+
+def _facts(
+    settings: Settings, collected: Collected, vocabulary: int, tokens: dict[str, int]
+) -> dict[str, Any]:
+    return {
+        "unmask": version("unmask"),
+        "settings": asdict(settings),
+        "input": {
+            "files": collected.files,
+            "bytes": collected.bytes_read,
+            "fingerprint": collected.fingerprint,
+        },
+        "counts": collected.counts,
+        "vocabulary": vocabulary,
+        "tokens": tokens,
+    }
+
+
+def _readme(facts: dict[str, Any]) -> str:
+    return f"TODO {facts}"

@@ -1,0 +1,261 @@
+"""Text to a tokenizer: WordPiece, byte-level BPE or Unigram, the same bytes for the same text.
+
+In: texts. Out: a transformers tokenizer with [PAD] [UNK] [CLS] [SEP] [MASK] at the ids 0 to 4, whatever the kind.
+
+The trainers of `tokenizers` walk hash maps with random keys, so their WordPiece and Unigram come out differently
+each time. Here WordPiece is given its characters in a fixed order beforehand, and the scores of Unigram are rounded
+and ordered afterwards; byte-level BPE needs neither.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+from transformers import PreTrainedTokenizerFast
+
+from unmask.errors import BadInput
+
+PAD, UNK, CLS, SEP, MASK = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+LENGTH = 512  # what a model takes unless its maker says otherwise
+SAMPLE = (
+    64 << 20
+)  # characters; a larger corpus changes a vocabulary of 32,768 in its last, rarest pieces only
+SPACE = "▁"  # how Unigram writes a space
+LONGEST_WORD = (
+    200  # characters; Thai writes whole clauses without a space, and beyond this WordPiece says [UNK]
+)
+
+# A word is a run of letters with their accents and vowel signs (GPT-2 cuts Hindi and Thai at those), a run of
+# digits or a run of other signs, each with the space before it; English contractions are words of their own.
+WORDS = r"'(?:s|t|re|ve|m|ll|d)(?![\p{L}\p{M}])|_?[\p{L}\p{M}]+|_?\p{N}+|_?[^\s_\p{L}\p{M}\p{N}]+|[\s_]+(?=_)|[\s_]+"
+
+
+def train(texts: Iterable[str], kind: str, vocab_size: int, cased: bool = True) -> PreTrainedTokenizerFast:
+    """Train a tokenizer of a kind (wordpiece, bpe or unigram) to exactly `vocab_size` pieces.
+
+    Of a corpus over 64 Mi characters every second document is read, or every fourth, …: see `spread`.
+    """
+    if kind not in KINDS:
+        raise BadInput(
+            f"tokenizer {kind!r}: neither a directory nor a kind; the kinds are {', '.join(KINDS)}"
+        )
+    sample = spread(texts, SAMPLE)
+    if not any(sample):
+        raise BadInput("there is no text to train a tokenizer on")
+    tokenizer = KINDS[kind](sample, vocab_size, cased)
+    if (reached := tokenizer.get_vocab_size()) < vocab_size:
+        raise BadInput(
+            f"a vocabulary of {vocab_size:,} is larger than the text allows: "
+            f"ask for {_allowed(sample, kind, reached, cased):,} at most, or add text"
+        )
+    return _dressed(tokenizer)
+
+
+def spread(texts: Iterable[str], limit: int) -> list[str]:
+    """Texts from all over the corpus, at most `limit` characters, without knowing beforehand how many there are.
+
+    Every text is kept until they are too many; then every second of them goes, and of what follows every second is
+    kept; and so on.
+
+    >>> spread(["aa", "bb", "cc", "dd", "ee"], limit=7)
+    ['aa', 'cc', 'ee']
+    """
+    kept: list[str] = []
+    size, stride = 0, 1
+    for number, text in enumerate(texts):
+        if number % stride:
+            continue
+        kept.append(text)
+        size += len(text)
+        while size > limit and len(kept) > 1:
+            kept, stride = kept[::2], 2 * stride
+            size = sum(map(len, kept))
+    return kept
+
+
+def _allowed(sample: list[str], kind: str, reached: int, cased: bool) -> int:
+    """The largest vocabulary the text allows: what a smaller one leaves out may make it smaller still."""
+    while (again := KINDS[kind](sample, reached, cased).get_vocab_size()) < reached:
+        reached = again
+    return reached
+
+
+def _wordpiece(sample: list[str], vocab_size: int, cased: bool) -> Tokenizer:
+    """BERT's: spaces and punctuation part words, Chinese characters stand alone, ## continues a word."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token=UNK))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=not cased)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    alphabet = _alphabet(sample, vocab_size, tokenizer.normalizer)
+    continued = [
+        f"##{character}"
+        for character in alphabet
+        if len(tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(f"a{character}a")))
+        == 1
+    ]
+    _check_room(vocab_size, len(alphabet) + len(continued))
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocab_size,
+        min_frequency=2,
+        special_tokens=[
+            *SPECIAL,
+            *continued,
+        ],  # named here, or their ids would come from the order of a hash map
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(sample, trainer)
+    vocab = tokenizer.get_vocab()
+    plain = Tokenizer(models.WordPiece(vocab, unk_token=UNK, max_input_chars_per_word=LONGEST_WORD))
+    plain.normalizer, plain.pre_tokenizer = tokenizer.normalizer, tokenizer.pre_tokenizer
+    plain.decoder = decoders.WordPiece(cleanup=True)
+    return plain
+
+
+def _bpe(sample: list[str], vocab_size: int, cased: bool) -> Tokenizer:
+    """RoBERTa's: merges of the 256 bytes, so that every text has tokens and every text comes back."""
+    tokenizer = Tokenizer(models.BPE())
+    if not cased:
+        tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [_split_words(" "), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    _check_room(vocab_size, len(alphabet))
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        min_frequency=2,
+        special_tokens=list(SPECIAL),
+        initial_alphabet=alphabet,
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(sample, trainer)
+    return tokenizer
+
+
+def _unigram(sample: list[str], vocab_size: int, cased: bool) -> Tokenizer:
+    """XLM-R's, with punctuation apart and without NFKC, so that the text comes back as it was."""
+    tokenizer = Tokenizer(models.Unigram())
+    if not cased:
+        tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(SPACE, prepend_scheme="first", split=False), _split_words(SPACE)]
+    )
+    tokenizer.decoder = decoders.Metaspace(SPACE, prepend_scheme="first", split=False)
+    alphabet = _alphabet(sample, vocab_size, tokenizer.normalizer)
+    _check_room(vocab_size, len(alphabet) + len(SPACE))
+    trainer = trainers.UnigramTrainer(
+        vocab_size=vocab_size, special_tokens=list(SPECIAL), unk_token=UNK, show_progress=False
+    )
+    tokenizer.train_from_iterator(_only(sample, alphabet, cased), trainer)
+    model = json.loads(tokenizer.to_str())["model"]
+    tokenizer.model = models.Unigram(_settled(model["vocab"]), SPECIAL.index(UNK), False)
+    return tokenizer
+
+
+KINDS: dict[str, Callable[[list[str], int, bool], Tokenizer]] = {
+    "wordpiece": _wordpiece,
+    "bpe": _bpe,
+    "unigram": _unigram,
+}
+
+
+def _split_words(space: str) -> pre_tokenizers.PreTokenizer:
+    return pre_tokenizers.Split(Regex(WORDS.replace("_", space)), "isolated")
+
+
+def _alphabet(sample: list[str], vocab_size: int, normalizer: normalizers.Normalizer | None) -> list[str]:
+    """The characters worth a piece, in code order: all of them up to 256, else at most a quarter of the vocabulary."""
+    seen = np.zeros(0x110000, dtype=np.int64)
+    for text in _joined(sample):
+        seen += np.bincount(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32), minlength=len(seen))
+    counts: Counter[str] = Counter()
+    for code in np.flatnonzero(seen).tolist():
+        for character in normalizer.normalize_str(chr(code)) if normalizer else chr(code):
+            if not character.isspace():
+                counts[character] += int(seen[code])
+    most = sorted(counts, key=lambda character: (-counts[character], character))
+    return sorted(most[: max(256, vocab_size // 4)])
+
+
+def _joined(sample: list[str], size: int = 1 << 22) -> Iterator[str]:
+    """The sample in strings of about `size` characters."""
+    part: list[str] = []
+    length = 0
+    for text in sample:
+        part.append(text)
+        length += len(text)
+        if length > size:
+            yield "".join(part)
+            part, length = [], 0
+    yield "".join(part)
+
+
+def _only(sample: list[str], alphabet: list[str], cased: bool) -> Iterable[str]:
+    """The sample with a space for every character outside the alphabet: Unigram's trainer keeps all it sees."""
+    known = "".join(map(re.escape, alphabet))
+    rare = re.compile(rf"[^\s{known}]")
+    return (rare.sub(" ", text if cased else text.lower()) for text in sample)
+
+
+def _check_room(vocab_size: int, characters: int) -> None:
+    if (least := characters + len(SPECIAL)) > vocab_size:
+        raise BadInput(
+            f"a vocabulary of {vocab_size:,} has no room for the characters of the text: ask for {least:,} or more"
+        )
+
+
+def _settled(vocab: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Unigram's pieces with scores that do not depend on the order in which the trainer met the words.
+
+    Sums over words in another order differ by about 1e-13, which four decimals hide. Characters that the trainer
+    dropped and put back get min + 0.0001·k, k as a hash map gave them: all of them get the minimum.
+    """
+    pieces = vocab[len(SPECIAL) :]
+    least = min(score for _, score in pieces)
+
+    def score(piece: str, value: float) -> float:
+        steps = (value - least) / 1e-4
+        put_back = len(piece) == 1 and abs(steps - round(steps)) < 1e-4
+        return round(least if put_back else value, 4)
+
+    settled = [(piece, score(piece, value)) for piece, value in pieces]
+    return [*((name, 0.0) for name in SPECIAL), *sorted(settled, key=lambda entry: (-entry[1], entry[0]))]
+
+
+def _dressed(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
+    """The tokenizer as transformers knows one: [CLS] text [SEP], and a mask that takes the space before it."""
+    tokenizer.add_special_tokens(
+        [AddedToken(name, special=True, normalized=False, lstrip=name == MASK) for name in SPECIAL]
+    )
+    ids = [(name, tokenizer.token_to_id(name)) for name in (CLS, SEP)]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{CLS} $A {SEP}", pair=f"{CLS} $A {SEP} $B:1 {SEP}:1", special_tokens=ids
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=LENGTH,
+        model_input_names=["input_ids", "attention_mask"],  # ModernBERT takes no token types, BERT needs none
+        clean_up_tokenization_spaces=False,
+        pad_token=PAD,
+        unk_token=UNK,
+        cls_token=CLS,
+        sep_token=SEP,
+        mask_token=AddedToken(MASK, special=True, normalized=False, lstrip=True),
+    )

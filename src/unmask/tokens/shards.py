@@ -1,0 +1,199 @@
+"""Tokens on disk: the documents of one split, one after the other, in memory-mapped shards.
+
+In: encoded documents. Out: a stream that can be read from any place without loading the rest.
+
+    00000.tokens.npy   uint16, or uint32 for a vocabulary over 65,536
+    00000.words.npy    one bit for each token, first bit first: does it start a word
+    00000.ends.npy     int64, where each document ends in this shard
+
+A document never crosses shards. Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from unmask.errors import Damaged
+from unmask.records import Flags, Ids, Integers
+from unmask.tokens.tokenizer import Encoded
+
+SHARD_TOKENS = 64 << 20  # 128 MB of uint16: few files, and each quickly hashed
+
+
+class Shards:
+    """One split's tokens as one stream, in the order of its documents."""
+
+    def __init__(self, directory: Path) -> None:
+        names = sorted(path.name.removesuffix(".tokens.npy") for path in directory.glob("*.tokens.npy"))
+        parts = [_open_shard(directory, name) for name in names]
+        self._tokens = [tokens for tokens, _, _ in parts]
+        self._words = [words for _, words, _ in parts]
+        sizes = [len(tokens) for tokens in self._tokens]
+        self._starts = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
+        empty = np.zeros(0, dtype=np.int64)
+        self.ends: Integers = np.concatenate(
+            [empty, *(ends + start for (_, _, ends), start in zip(parts, self._starts, strict=False))]
+        )
+
+    @property
+    def documents(self) -> int:
+        """How many documents the split has."""
+        return len(self.ends)
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens the split has."""
+        return self._starts[-1]
+
+    def read(self, start: int, stop: int) -> tuple[Ids, Flags]:
+        """The tokens between two places of the stream, and which of them start a word."""
+        if not 0 <= start <= stop <= self._starts[-1]:
+            raise IndexError(f"{start}:{stop} is not within the {self._starts[-1]:,} tokens of the split")
+        shard = bisect_right(self._starts, start) - 1
+        if stop <= self._starts[min(shard + 1, len(self._tokens))]:
+            return (
+                self._read(shard, start, stop)
+                if start < stop
+                else (np.zeros(0, np.int32), np.zeros(0, np.bool_))
+            )
+        parts = []
+        while start < stop:
+            upto = min(stop, self._starts[shard + 1])
+            parts.append(self._read(shard, start, upto))
+            start, shard = upto, shard + 1
+        return np.concatenate([ids for ids, _ in parts]), np.concatenate([words for _, words in parts])
+
+    def _read(self, shard: int, start: int, stop: int) -> tuple[Ids, Flags]:
+        begin = start - self._starts[shard]
+        size = stop - start
+        ids = self._tokens[shard][begin : begin + size].astype(np.int32)
+        skip = begin & 7
+        bits = np.unpackbits(self._words[shard][begin >> 3 : (begin + size + 7) >> 3])
+        return ids, bits[skip : skip + size].view(np.bool_)
+
+
+def _open_shard(directory: Path, name: str) -> tuple[NDArray[Any], NDArray[np.uint8], Integers]:
+    tokens = _open(directory / f"{name}.tokens.npy", (np.uint16, np.uint32))
+    words = _open(directory / f"{name}.words.npy", (np.uint8,))
+    ends = _open(directory / f"{name}.ends.npy", (np.int64,))
+    if len(words) != -(-len(tokens) // 8):
+        raise Damaged(
+            f"{directory / name}.words.npy: {len(words):,} bytes of word starts do not fit {len(tokens):,} tokens"
+        )
+    if len(ends) == 0 or ends[0] < 0 or ends[-1] != len(tokens) or (np.diff(ends) < 0).any():
+        raise Damaged(f"{directory / name}.ends.npy: its document ends do not fit {len(tokens):,} tokens")
+    return tokens, words, ends
+
+
+def _open(path: Path, kinds: tuple[DTypeLike, ...]) -> NDArray[Any]:
+    try:
+        # A plain view: slicing np.memmap itself costs several times as much, and packing slices all day.
+        array = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+    except FileNotFoundError as error:
+        raise Damaged(f"{path}: missing") from error
+    except (ValueError, EOFError) as error:
+        raise Damaged(f"{path}: not a whole array file") from error
+    if array.ndim != 1 or array.dtype not in kinds:
+        raise Damaged(f"{path}: holds {array.dtype} of {array.ndim} dimensions, which no shard does")
+    return array
+
+
+class ShardWriter:
+    """Writes the shards of one split, document by document; memory holds the document ends only."""
+
+    def __init__(self, directory: Path, vocabulary: int, shard_tokens: int = SHARD_TOKENS) -> None:
+        self.directory = directory
+        self.shard_tokens = shard_tokens
+        self.counts = np.zeros(vocabulary, dtype=np.int64)
+        self.tokens = 0
+        self.documents = 0
+        self._dtype = np.uint16 if vocabulary <= 1 << 16 else np.uint32
+        self._shard: _Shard | None = None
+        self._number = 0
+        directory.mkdir(parents=True, exist_ok=True)
+
+    def add(self, documents: Sequence[Encoded]) -> None:
+        """Append documents."""
+        for ids, word_starts, *_ in documents:
+            if self._shard is not None and self._shard.tokens + len(ids) > self.shard_tokens:
+                self._next()
+            if self._shard is None:
+                self._shard = _Shard(self.directory / f"{self._number:05}", self._dtype)
+            self._shard.add(ids, word_starts)
+        ids = np.concatenate([np.zeros(0, np.int32), *(document[0] for document in documents)])
+        self.counts += np.bincount(ids, minlength=len(self.counts))
+        self.tokens += len(ids)
+        self.documents += len(documents)
+
+    def _next(self) -> None:
+        if self._shard is not None:
+            self._shard.close()
+            self._shard, self._number = None, self._number + 1
+
+    def __enter__(self) -> ShardWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._next()
+
+
+class _Shard:
+    """One shard being written: arrays that grow, and a header put right at the end."""
+
+    def __init__(self, path: Path, dtype: DTypeLike) -> None:
+        self.path = path
+        self.tokens = 0
+        self.ends: list[int] = []
+        self.files = {
+            "tokens": _Growing(Path(f"{path}.tokens.npy"), dtype),
+            "words": _Growing(Path(f"{path}.words.npy"), np.uint8),
+        }
+        self.left = np.zeros(0, dtype=np.bool_)  # word starts that do not fill a byte yet
+
+    def add(self, ids: Ids, word_starts: Flags) -> None:
+        self.files["tokens"].append(ids)
+        self.left = np.concatenate((self.left, word_starts))
+        whole = len(self.left) & ~7
+        self.files["words"].append(np.packbits(self.left[:whole]))
+        self.left = self.left[whole:]
+        self.tokens += len(ids)
+        self.ends.append(self.tokens)
+
+    def close(self) -> None:
+        self.files["words"].append(np.packbits(self.left))
+        for file in self.files.values():
+            file.close()
+        np.save(f"{self.path}.ends.npy", np.array(self.ends, dtype=np.int64))
+
+
+class _Growing:
+    """A .npy file of one dimension whose length is known only at the end."""
+
+    def __init__(self, path: Path, dtype: DTypeLike) -> None:
+        self.dtype, self.size = np.dtype(dtype), 0
+        self.file: IO[bytes] = path.open("wb")
+        self._header()
+
+    def _header(self) -> None:
+        # numpy leaves room in the header for the first axis to grow to 20 digits, so it can be written again
+        header = {
+            "descr": np.lib.format.dtype_to_descr(self.dtype),
+            "fortran_order": False,
+            "shape": (self.size,),
+        }
+        np.lib.format.write_array_header_1_0(self.file, header)
+
+    def append(self, values: NDArray[Any]) -> None:
+        self.file.write(values.astype(self.dtype, copy=False).data)
+        self.size += len(values)
+
+    def close(self) -> None:
+        self.file.seek(0)
+        self._header()
+        self.file.close()

@@ -1,0 +1,241 @@
+"""Texts to tokens, with any fast tokenizer of transformers: ours or one that came with a model.
+
+In: a tokenizer directory and texts. Out: token ids, and which of them start a word. Text never yields a special id:
+a text that spells `[MASK]` is read as the characters it consists of.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer, models
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from unmask.errors import BadInput, Damaged
+from unmask.records import Flags, Ids, Vocabulary
+from unmask.tokens.learn import KINDS, SPACE, train
+
+__all__ = ["KINDS", "Encoded", "encode", "load", "save", "train", "vocabulary"]
+
+# Scripts written without spaces, where a pre-tokenizer's word is a clause: Thai and Lao, Myanmar, Khmer, kana,
+# Chinese characters.
+UNSPACED = (
+    ("\u0e00", "\u0eff"),
+    ("\u1000", "\u109f"),
+    ("\u1780", "\u17ff"),
+    ("\u3040", "\u30ff"),
+    ("\u3400", "\u9fff"),
+    ("\U00020000", "\U000323af"),
+)
+
+# How byte-level vocabularies write bytes: printable ones as themselves, the others from Ā on.
+PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+BYTES = {chr(byte): byte for byte in PRINTABLE} | {
+    chr(0x100 + n): byte for n, byte in enumerate(sorted(set(range(256)) - set(PRINTABLE)))
+}
+
+
+class Encoded(NamedTuple):
+    """One text as tokens, without the special ones around it."""
+
+    ids: Ids  # L
+    word_starts: Flags  # L, true on the first token of a word
+    offsets: NDArray[np.int32] | None = (
+        None  # L 2: the first character and the one after the last, when asked for
+    )
+
+
+def load(path: Path | str) -> PreTrainedTokenizerFast:
+    """Load a tokenizer directory, without network and without running code that came with it."""
+    path = Path(path)
+    if not path.is_dir():
+        raise BadInput(f"{path}: no such directory; give one that holds a tokenizer.json")
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # tokenizers raises a bare Exception for a tokenizer.json it cannot read
+        if (path / "tokenizer.json").is_file():
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            raise Damaged(f"{path / 'tokenizer.json'}: the tokenizer cannot be read: {reason}") from error
+        raise BadInput(f"{path}: holds no tokenizer.json, nor another tokenizer that can be used") from error
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise BadInput(f"{path}: a slow tokenizer, which knows no words; convert it to a tokenizer.json")
+    return tokenizer
+
+
+def save(tokenizer: PreTrainedTokenizerFast, path: Path) -> None:
+    """Write a tokenizer directory that transformers 4.57 and 5 load, to the same tokenizer.
+
+    transformers 5 writes a class and a list that 4.57 does not know; both know the older spelling.
+    """
+    plain = copy.deepcopy(tokenizer)
+    plain.backend_tokenizer.no_padding()
+    plain.backend_tokenizer.no_truncation()
+    plain.save_pretrained(path)
+    config = json.loads((path / "tokenizer_config.json").read_text(encoding="utf-8"))
+    config["tokenizer_class"] = "PreTrainedTokenizerFast"
+    config.pop("backend", None)
+    if isinstance(more := config.pop("extra_special_tokens", None), list):
+        config["additional_special_tokens"] = more
+    text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False)
+    (path / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
+
+
+def vocabulary(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:
+    """The size and the special ids of a tokenizer; one that cannot hide, pad, open or close is refused."""
+    name = tokenizer.name_or_path or "the tokenizer"
+
+    def needed(what: str, *ids: int | None) -> int:
+        for number in ids:
+            if number is not None:
+                return number
+        raise BadInput(f"{name}: has no {what} token, which masked language modelling needs")
+
+    return Vocabulary(
+        size=_size(tokenizer),
+        mask=needed("mask", tokenizer.mask_token_id),
+        pad=needed("padding", tokenizer.pad_token_id),
+        start=needed("[CLS] or <s>", tokenizer.cls_token_id, tokenizer.bos_token_id),
+        end=needed("[SEP] or </s>", tokenizer.sep_token_id, tokenizer.eos_token_id),
+        special=_special(tokenizer),
+    )
+
+
+def encode(
+    tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], *, offsets: bool = False
+) -> list[Encoded]:
+    """Encode texts, on every core, without special tokens around them or in them.
+
+    A word is what the pre-tokenizer calls one. Of a script written without spaces it calls a clause one, so there
+    every piece starts a word:
+
+        tokens   un ##do it  .  ฉัน ##ชอบ ##แมว
+        starts    #   .   #  #   #    #    #
+    """
+    return _encoder(tokenizer, len(tokenizer))(texts, offsets)
+
+
+@lru_cache(maxsize=4)
+def _encoder(tokenizer: PreTrainedTokenizerFast, _tokens: int) -> _Encoder:
+    """One for each tokenizer, and a new one when tokens have been added to it."""
+    return _Encoder(tokenizer)
+
+
+class _Encoder:
+    """What encoding has to know of a tokenizer, found out once."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
+        self.backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        self.backend.no_padding()
+        self.backend.no_truncation()
+        self.backend.encode_special_tokens = True
+        self.opens_word = _opens_word(self.backend, _size(tokenizer))
+        self.unknown: int | None = tokenizer.unk_token_id
+        self.forbidden = np.zeros(_size(tokenizer), dtype=np.bool_)
+        self.forbidden[[number for number in _special(tokenizer) if number != self.unknown]] = True
+
+    def __call__(self, texts: Sequence[str], offsets: bool) -> list[Encoded]:
+        try:
+            encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
+        except TypeError as error:
+            raise BadInput(
+                "a text is no valid Unicode (a lone surrogate?): clean it before encoding"
+            ) from error
+        return [self._arrays(encoding, offsets) for encoding in encodings]
+
+    def _arrays(self, encoding: Encoding, offsets: bool) -> Encoded:
+        ids = np.array(encoding.ids, dtype=np.int32)
+        starts = self.opens_word[ids]
+        words = _numbers(encoding.word_ids)
+        starts[1:] |= words[1:] != words[:-1]
+        starts[:1] = True
+        places = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2) if offsets else None
+        encoded = Encoded(ids, starts, places)
+        return self._spelt(encoded) if self.forbidden[ids].any() else encoded
+
+    def _spelt(self, encoded: Encoded) -> Encoded:
+        """Special ids replaced by their characters: Unigram vocabularies have `<s>` among the pieces of text."""
+        parts = [
+            self._characters(number) if self.forbidden[number] else [number]
+            for number in encoded.ids.tolist()
+        ]
+        lengths = np.array([len(part) for part in parts])
+        first = (np.cumsum(lengths) - lengths)[lengths > 0]
+        starts = np.zeros(lengths.sum(), dtype=np.bool_)
+        starts[first] = encoded.word_starts[lengths > 0]
+        offsets = None if encoded.offsets is None else np.repeat(encoded.offsets, lengths, axis=0)
+        return Encoded(
+            np.array([number for part in parts for number in part], dtype=np.int32), starts, offsets
+        )
+
+    def _characters(self, special: int) -> list[int]:
+        tokenize = self.backend.model.tokenize
+        ids = [
+            token.id for character in self.backend.id_to_token(special) or "" for token in tokenize(character)
+        ]
+        known = [self.unknown if self.forbidden[number] else number for number in ids]
+        return [number for number in known if number is not None]
+
+
+def _numbers(words: list[int | None]) -> NDArray[np.int32]:
+    try:
+        return np.array(words, dtype=np.int32)
+    except TypeError:  # a token that belongs to no word
+        return np.array([-1 if word is None else word for word in words], dtype=np.int32)
+
+
+def _size(tokenizer: PreTrainedTokenizerFast) -> int:
+    """One more than the largest id: some vocabularies have holes."""
+    return max(tokenizer.get_vocab().values(), default=-1) + 1
+
+
+def _special(tokenizer: PreTrainedTokenizerFast) -> tuple[int, ...]:
+    added = (number for number, token in tokenizer.added_tokens_decoder.items() if token.special)
+    return tuple(sorted({*tokenizer.all_special_ids, *added}))
+
+
+def _opens_word(backend: Tokenizer, size: int) -> Flags:
+    """V flags: true for tokens that start a word wherever they stand.
+
+    Those with a space in front (some tokenizers call a whole text one word), and those that begin with a letter of a
+    script written without spaces.
+    """
+    parts = [part.__getstate__() for part in (backend.pre_tokenizer, backend.decoder) if part is not None]
+    in_bytes = any(b"ByteLevel" in part for part in parts)
+    wordpiece = isinstance(backend.model, models.WordPiece)
+    continued = backend.model.continuing_subword_prefix if wordpiece else ""
+    flags = np.zeros(size, dtype=np.bool_)
+    for token, number in backend.get_vocab().items():
+        begin = token.removeprefix(continued)[:4].encode()
+        if in_bytes:
+            begin = bytes(BYTES.get(character, 0) for character in token[:4])
+        flags[number] = _unspaced(begin) or (not wordpiece and begin.startswith((b" ", SPACE.encode())))
+    return flags
+
+
+def _unspaced(begin: bytes) -> bool:
+    """Whether bytes begin with a letter of a script without spaces, or can only be the beginning of one.
+
+    Marks and signs of repetition are no letters (category Lo): they belong to what stands before them.
+
+    >>> [_unspaced(text.encode()) for text in ("cat", "猫", "แมว", "ๆ", "ー")]
+    [False, True, True, False, False]
+    >>> _unspaced("猫".encode()[:2]), _unspaced("猫".encode()[1:])
+    (True, False)
+    """
+    if begin < b"\xe0":  # none of them is written in fewer than three bytes
+        return False
+    length = 4 if begin >= b"\xf0" else 3
+    low, high = (
+        (begin[:length] + rest * length)[:length].decode(errors="replace") for rest in (b"\x80", b"\xbf")
+    )
+    if low == high and unicodedata.category(low[0]) != "Lo":
+        return False
+    return any(begins <= low[0] and high[0] <= ends for begins, ends in UNSPACED)
