@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.corruption.randomness import Draws
@@ -95,3 +96,8 @@ def batches(draw: st.DrawFn, longest: int = 8192) -> Blocks:
 
 
 rates = st.sampled_from([0.0, 0.05, 0.15, 0.5, 0.999, 1.0]) | st.floats(0, 1)
+
+
+def law(**strategies: st.SearchStrategy):
+    """A law, over fifty examples, however busy the machine is."""
+    return lambda test: settings(max_examples=50, deadline=None)(given(**strategies)(test))

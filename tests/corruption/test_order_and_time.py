@@ -1,14 +1,13 @@
 """Permutation and diffusion: what XLNet and masked diffusion need beside the ids."""
 
 import numpy as np
-from corruption_cases import VOCABULARY, batch, batches, rates
-from hypothesis import given
+from corruption_cases import VOCABULARY, batch, batches, law, rates
 from scipy import stats
 
 from unmask.corruption import policy, units
 
 
-@given(rows=batches(longest=511), rate=rates)
+@law(rows=batches(longest=511), rate=rates)
 def test_the_order_of_a_row_is_a_permutation_of_what_is_hidden(rows, rate):
     corrupted = policy.corrupt(rows, policy.named("permutation", rate), VOCABULARY, seed=0)
     assert (corrupted.ids == rows.ids).all()
@@ -50,7 +49,7 @@ def test_any_run_of_blocks_has_its_times_spread_evenly():
         )  # the golden section leaves gaps of φ² / n
 
 
-@given(rows=batches(), rate=rates)
+@law(rows=batches(), rate=rates)
 def test_diffusion_masks_every_hidden_token_and_weighs_by_the_time(rows, rate):
     corrupted = policy.corrupt(rows, policy.named("diffusion", rate), VOCABULARY, seed=0)
     assert (corrupted.ids[corrupted.hidden] == VOCABULARY.mask).all()

@@ -5,8 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from corruption_cases import MASK, VOCABULARY, batch, batches, rates
-from hypothesis import given
+from corruption_cases import MASK, VOCABULARY, batch, batches, law, rates
 from scipy import stats
 
 from unmask.corruption import policy, units
@@ -28,7 +27,7 @@ def take(blocks: Blocks, rows) -> Blocks:
 
 
 @EVERY
-@given(rows=batches(), rate=rates)
+@law(rows=batches(), rate=rates)
 def test_what_was_hidden_can_be_restored_to_the_byte(name, rows, rate):
     before = rows.ids.copy()
     corrupted = policy.corrupt(rows, policy.named(name, rate), VOCABULARY, seed=3)
@@ -37,7 +36,7 @@ def test_what_was_hidden_can_be_restored_to_the_byte(name, rows, rate):
 
 
 @EVERY
-@given(rows=batches(), rate=rates)
+@law(rows=batches(), rate=rates)
 def test_special_tokens_and_padding_are_never_hidden_and_every_row_predicts(name, rows, rate):
     corrupted = policy.corrupt(rows, policy.named(name, rate), VOCABULARY, seed=4)
     may = units.eligible(rows, VOCABULARY)
@@ -47,7 +46,7 @@ def test_special_tokens_and_padding_are_never_hidden_and_every_row_predicts(name
 
 
 @EVERY
-@given(rows=batches(longest=128), rate=rates)
+@law(rows=batches(longest=128), rate=rates)
 def test_an_example_is_the_same_whatever_its_batch(name, rows, rate):
     chosen = policy.named(name, rate)
     whole = policy.corrupt(rows, chosen, VOCABULARY, seed=5)

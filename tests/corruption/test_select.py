@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from corruption_cases import NONE, VOCABULARY, batch, batches, rates
-from hypothesis import given
+from corruption_cases import NONE, VOCABULARY, batch, batches, law, rates
 from scipy import stats
 
 from unmask.corruption import select, units
@@ -58,7 +57,7 @@ def test_neighbours_are_rarely_hidden_together_when_kept_apart():
         assert together < ceiling
 
 
-@given(batches(), rates)
+@law(rows=batches(), rate=rates)
 def test_a_row_is_within_one_unit_of_the_rate_and_never_without_a_prediction(rows, rate):
     for grouped in (units.tokens(rows, VOCABULARY, NONE), units.words(rows, VOCABULARY, NONE)):
         hidden = select.wheel(grouped, rate, Draws.of(0, rows.epoch, rows.numbers))

@@ -4,8 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from corruption_cases import CLS, PAD, SEP, SIZE, VOCABULARY, batch, batches, rates
-from hypothesis import given
+from corruption_cases import CLS, PAD, SEP, SIZE, VOCABULARY, batch, batches, law, rates
 from scipy import stats
 
 from unmask.corruption import policy, select, units
@@ -73,7 +72,7 @@ def by_loop(ids, hidden, documents):
     return shown, answer + ([SEP] if answer else [])
 
 
-@given(rows=batches(longest=128), rate=rates)
+@law(rows=batches(longest=128), rate=rates)
 def test_rows_and_answers_are_those_of_a_loop(rows, rate):
     corrupted = policy.corrupt(rows, policy.named("sentinel", rate), VOCABULARY, seed=0)
     width = rows.ids.shape[1]
@@ -116,7 +115,7 @@ def test_rolled_no_position_is_favoured_and_the_rate_does_not_drift(tokens):
     assert abs(share.mean() - 0.15) < 0.01 or tokens * 0.15 < 1.5  # at least one is hidden of a short row
 
 
-@given(rows=batches(), rate=rates)
+@law(rows=batches(), rate=rates)
 def test_a_row_is_within_one_token_of_the_rate(rows, rate):
     hidden = policy.corrupt(rows, policy.named("sentinel", rate), VOCABULARY, seed=2).hidden.sum(axis=1)
     asked = rate * units.eligible(rows, VOCABULARY).sum(axis=1)

@@ -4,8 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from corruption_cases import CLS, SEP, VOCABULARY, batch, batches, rates
-from hypothesis import given
+from corruption_cases import CLS, SEP, VOCABULARY, batch, batches, law, rates
 from scipy import stats
 
 from unmask.corruption import policy, units
@@ -46,7 +45,7 @@ def marked_groups(blocks, kind):
 
 
 @pytest.mark.parametrize("name", WORDS_TOGETHER)
-@given(rows=batches(longest=511), rate=rates)
+@law(rows=batches(longest=511), rate=rates)
 def test_a_word_is_hidden_whole_or_not_at_all(name, rows, rate):
     hidden = policy.corrupt(rows, policy.named(name, rate), VOCABULARY, seed=0).hidden
     for group in word_groups(rows):
@@ -54,7 +53,7 @@ def test_a_word_is_hidden_whole_or_not_at_all(name, rows, rate):
 
 
 @pytest.mark.parametrize("name", MARKED_TOGETHER)
-@given(rows=batches(longest=128), rate=rates)
+@law(rows=batches(longest=128), rate=rates)
 def test_a_marked_span_is_hidden_whole_or_not_at_all(name, rows, rate):
     hidden = policy.corrupt(rows, policy.named(name, rate), VOCABULARY, seed=0).hidden
     for group in marked_groups(rows, name):
@@ -62,7 +61,7 @@ def test_a_marked_span_is_hidden_whole_or_not_at_all(name, rows, rate):
 
 
 @pytest.mark.parametrize("name", ["word", "span", "ngram", "permutation", *MARKED_TOGETHER])
-@given(rows=batches(), rate=rates)
+@law(rows=batches(), rate=rates)
 def test_a_row_is_within_one_unit_of_the_rate(name, rows, rate):
     chosen = policy.named(name, rate)
     how = policy.POLICIES[name]

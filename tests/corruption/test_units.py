@@ -1,6 +1,5 @@
 import numpy as np
-from corruption_cases import CLS, MASK, NONE, SEP, UNK, VOCABULARY, batches
-from hypothesis import given
+from corruption_cases import CLS, MASK, NONE, SEP, UNK, VOCABULARY, batches, law
 
 from unmask.corruption import units
 from unmask.records import Blocks
@@ -39,7 +38,7 @@ def test_special_tokens_and_padding_are_in_no_unit():
     assert as_lists(units.tokens(row, VOCABULARY, NONE)) == [[1], [3]]
 
 
-@given(batches())
+@law(rows=batches())
 def test_units_are_a_partition_of_the_eligible_tokens(rows):
     may = units.eligible(rows, VOCABULARY)
     for grouped in (units.tokens(rows, VOCABULARY, NONE), units.words(rows, VOCABULARY, NONE)):

@@ -1,0 +1,166 @@
+"""What is hidden over a whole training: policies mixed, one after the other, and a rate that changes.
+
+In go blocks, a plan and how far training is (0 to 1), out come examples. A plan is read from a line a person
+would write, and is JSON on the way to a run directory and back.
+
+    "span 0.7, token 0.3"                                   seven rows in ten by span, the others by token
+    "token until 0.3; phrase until 0.6; entity"             ERNIE's three stages
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from unmask.corruption.policy import POLICIES, Policy, corrupt, named
+from unmask.corruption.randomness import Draws, Stream
+from unmask.corruption.render import bounded, edges
+from unmask.corruption.render import replace as replaced
+from unmask.corruption.schedule import Rate, parse_rate
+from unmask.errors import BadInput
+from unmask.records import Blocks, Corrupted, Integers, Vocabulary
+
+
+@dataclass(frozen=True)
+class Part:
+    """A policy and its weight among those it is mixed with."""
+
+    policy: Policy
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Policies mixed row by row, until a share of the training is done."""
+
+    parts: tuple[Part, ...]
+    until: float = 1.0
+
+    def __post_init__(self) -> None:
+        if any(part.weight < 0 for part in self.parts) or sum(part.weight for part in self.parts) <= 0:
+            raise BadInput("the weights of a mixture are not below 0, and one is above")
+        alone = [part.policy.name for part in self.parts if POLICIES[part.policy.name].render not in _MIXABLE]
+        if alone and len(self.parts) > 1:
+            raise BadInput(f"policy {alone[0]!r} gives examples of a shape of its own: it cannot be mixed")
+
+
+_MIXABLE = (replaced, bounded)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Stages in order, and a rate over the whole of them that overrides the policies' own."""
+
+    stages: tuple[Stage, ...]
+    rate: Rate | None = None
+
+    def __post_init__(self) -> None:
+        ends = [stage.until for stage in self.stages]
+        if not ends or ends != sorted(set(ends)) or ends[0] <= 0 or ends[-1] != 1.0:
+            raise BadInput(f"stages end at {ends}: ascending, above 0, the last at 1")
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any]) -> Plan:
+        """The plan that `dataclasses.asdict` described."""
+        stages = tuple(
+            Stage(
+                tuple(Part(Policy(**part["policy"]), part["weight"]) for part in stage["parts"]),
+                stage["until"],
+            )
+            for stage in described["stages"]
+        )
+        return cls(stages, Rate(**described["rate"]) if described["rate"] else None)
+
+    def at(self, progress: float) -> tuple[Stage, float | None]:
+        """The stage, and the rate if it is not the policies' own, when this share of the training is done."""
+        last = self.stages[-1]
+        stage = next((stage for stage in self.stages if progress < stage.until), last)
+        return stage, None if self.rate is None else self.rate.at(progress)
+
+
+def parse(line: str, rate: str | float | None = None, *, fresh: bool = True, **settings: Any) -> Plan:
+    """A plan as a person writes it; settings go to each policy that has them.
+
+    >>> stage, rate = parse("span 0.7, token 0.3", "linear 0.3 0.15").at(0.5)
+    >>> [(part.policy.name, part.weight) for part in stage.parts], round(rate, 3)
+    ([('span', 0.7), ('token', 0.3)], 0.225)
+    """
+    stages = []
+    texts = [text for text in line.split(";") if text.strip()]
+    for text in texts:
+        mixture, _, until = text.partition(" until ")
+        parts = tuple(_part(part, fresh, settings) for part in mixture.split(","))
+        stages.append(Stage(parts, _number(until or "1", text)))
+    used = {key for stage in stages for part in stage.parts for key in part.policy.settings}
+    if unknown := set(settings) - used:
+        raise BadInput(
+            f"no policy of {line!r} has a setting {min(unknown)!r}: they have {', '.join(sorted(used))}"
+        )
+    return Plan(tuple(stages), None if rate is None else parse_rate(str(rate)))
+
+
+def _part(text: str, fresh: bool, settings: Mapping[str, Any]) -> Part:
+    name, _, weight = text.strip().partition(" ")
+    known = named(name).settings
+    chosen = {key: value for key, value in settings.items() if key in known}
+    return Part(named(name, fresh=fresh, **chosen), _number(weight or "1", text))
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadInput(
+            f"policy {where.strip()!r} is not understood: write 'span 0.7, token 0.3' or 'token until 0.3; entity'"
+        ) from None
+
+
+def corrupt_by(
+    blocks: Blocks, plan: Plan, vocabulary: Vocabulary, *, seed: int, progress: float = 0.0
+) -> Corrupted:
+    """Hide what the plan hides at this point of the training."""
+    stage, rate = plan.at(progress)
+    if len(stage.parts) == 1:
+        return corrupt(blocks, stage.parts[0].policy, vocabulary, seed=seed, rate=rate)
+    return _mixed(blocks, stage, vocabulary, seed, rate)
+
+
+def _mixed(blocks: Blocks, stage: Stage, vocabulary: Vocabulary, seed: int, rate: float | None) -> Corrupted:
+    """Each row by one policy of the mixture, drawn with its weight."""
+    fresh = any(part.policy.fresh for part in stage.parts)
+    draws = Draws.of(seed, blocks.epoch if fresh else 0, blocks.numbers)
+    share = np.cumsum([part.weight for part in stage.parts])
+    which = np.searchsorted(share[:-1] / share[-1], draws.per_row(Stream.PART), side="right")
+
+    ids, hidden = blocks.ids.copy(), np.zeros(blocks.ids.shape, dtype=np.bool_)
+    unit = np.zeros(blocks.ids.shape, dtype=np.int64)
+    for number, part in enumerate(stage.parts):
+        rows = np.flatnonzero(which == number)
+        some = corrupt(_rows(blocks, rows), part.policy, vocabulary, seed=seed, rate=rate)
+        ids[rows], hidden[rows] = some.ids, some.hidden
+        inside = np.zeros(some.hidden.shape, dtype=np.int64)
+        inside[some.hidden] = np.arange(len(some.targets)) if some.units is None else some.units
+        unit[rows] = inside * len(stage.parts) + number
+    change = np.diff(unit[hidden], prepend=-1) != 0
+    spans = any(POLICIES[part.policy.name].render is bounded for part in stage.parts)
+    return Corrupted(
+        ids=ids,
+        hidden=hidden,
+        targets=blocks.ids[hidden],
+        units=np.cumsum(change, dtype=np.int32) - np.int32(1),
+        edges=edges(blocks, hidden) if spans else None,
+    )
+
+
+def _rows(blocks: Blocks, rows: Integers) -> Blocks:
+    return replace(
+        blocks,
+        ids=blocks.ids[rows],
+        word_starts=blocks.word_starts[rows],
+        documents=blocks.documents[rows],
+        numbers=blocks.numbers[rows],
+        spans={kind: marks[rows] for kind, marks in blocks.spans.items()},
+    )
