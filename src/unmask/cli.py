@@ -20,31 +20,32 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 from unmask import __version__, verbs
-from unmask.errors import EXIT_CODES, BadInput, Damaged, NoSpace, UnmaskError
+from unmask.errors import EXIT_CODES, BadInput, Damaged, Interrupted, NoSpace, UnmaskError
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     verb.__name__: verb for verb in (verbs.prepare, verbs.verify, verbs.pretrain, verbs.evaluate, verbs.fill)
 }
 USAGE = 2
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 UNUSABLE = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
 def main(words: Sequence[str] | None = None) -> NoReturn:
     """Run one command and leave with its exit code."""
     words = sys.argv[1:] if words is None else list(words)
+    sys.stdout = sys.stdout or io.StringIO()  # None where whoever started this has closed it
+    sys.stderr = sys.stderr or io.StringIO()
     try:
         code = run(words)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader has what it wanted
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    except KeyboardInterrupt:
-        code = _failed("stopped", 130)
     except BaseException as error:
         if os.environ.get("UNMASK_TRACEBACK") and not isinstance(error, SystemExit):
             raise
-        code = _code(error)
+        code = explain(error)
+    try:
+        sys.stdout.flush()
+    except OSError:  # nobody reads it, or it cannot be written: Python would say so again on its way out
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
@@ -235,21 +236,24 @@ def to_json(result: Any) -> str:
     return json.dumps(plain(asdict(result)), ensure_ascii=False, allow_nan=False)
 
 
-def _code(error: BaseException) -> int:
+def explain(error: BaseException) -> int:
     """Say in one line what went wrong; give the exit code of its kind."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else int(bool(error.code))
+    if isinstance(error, BrokenPipeError):
+        return 0  # whoever reads has what it wanted
+    if isinstance(error, KeyboardInterrupt):
+        return _failed("stopped", Interrupted.code)
     if isinstance(error, UnmaskError):
         return _failed(str(error), error.code)
-    if isinstance(error, OSError) and error.errno in FULL:
+    if isinstance(error, OSError) and (error.errno in FULL or isinstance(error, UNUSABLE)):
+        kind = NoSpace if error.errno in FULL else BadInput
         where = f"{error.filename}: " if error.filename else ""
-        return _failed(f"{where}{error.strerror}: make room, or write elsewhere", NoSpace.code)
-    if isinstance(error, UNUSABLE):
-        return _failed(f"{error.filename}: {error.strerror}", BadInput.code)
+        return _failed(f"{where}{error.strerror}", kind.code)
     if isinstance(error, MemoryError):
         return _failed("out of memory: use a smaller model, batch or length", UnmaskError.code)
     hint = "an error of unmask's own, please report it (UNMASK_TRACEBACK=1 shows where)"
-    return _failed(f"{type(error).__name__}: {error}: {hint}", UnmaskError.code)
+    return _failed(f"{type(error).__name__}: {error}; {hint}", UnmaskError.code)
 
 
 def _failed(line: str, code: int) -> int:

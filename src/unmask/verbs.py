@@ -94,25 +94,21 @@ def pretrain(
     Args:
         data: A data directory made by prepare.
         out: The run directory to write.
-        recipe: The model and how it is trained: tiny, mini, small or base.
+        recipe: The model and how it is trained: tiny, mini, small or base, or bert-tiny and so on.
         minutes: The budget in minutes of training.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         seed: Where the weights, the order of the blocks and the hidden positions come from.
         resume: Go on with the run that is already there.
     """
+    from unmask.recipes import recipe as named
+    from unmask.training.pretrain import Budget
+    from unmask.recipes import recipe as named
+    from unmask.training.pretrain import Budget
     from unmask.training.pretrain import pretrain as run
 
-    return run(
-        Path(data),
-        Path(out),
-        recipe=recipe,
-        minutes=minutes,
-        steps=steps,
-        tokens=tokens,
-        seed=seed,
-        resume=resume,
-    )
+    budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
+    return run(Path(data), Path(out), named(recipe), budget, seed=seed, resume=resume)
 
 
 def evaluate(

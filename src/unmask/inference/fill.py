@@ -16,11 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unmask.errors import BadInput
+from unmask.errors import BadInput, Damaged
 from unmask.inference.load import Loaded
 from unmask.models.sparse import logits_at
 from unmask.progress import task
 from unmask.results import Filled, Guess
+from unmask.tokens import tokenizer as tokenizers
 
 BLANK = "[MASK]"  # understood for every model, whatever its own mask token is
 BATCH = 8_192  # tokens in a forward pass, padding among them
@@ -111,19 +112,15 @@ def encode(loaded: Loaded, texts: Sequence[str]) -> Iterator[tuple[list[int], li
     """The tokens of texts and where each stands; the mask is the only special token that a text can spell."""
     vocabulary, tokenizer = loaded.vocabulary, loaded.tokenizer
     read_as_text = set(vocabulary.special) - {vocabulary.mask, tokenizer.unk_token_id}
-    settings = {"return_offsets_mapping": True, "return_attention_mask": False, "verbose": False}
-    encoded = tokenizer(list(texts), split_special_tokens=False, **settings)
-    for text, ids, offsets in zip(texts, encoded["input_ids"], encoded["offset_mapping"], strict=True):
+    encoded = tokenizer(list(texts), split_special_tokens=False, return_offsets_mapping=True) if texts else {}
+    every = zip(texts, encoded.get("input_ids", ()), encoded.get("offset_mapping", ()), strict=True)
+    for text, ids, offsets in every:
         for n in reversed(range(len(ids))):
             start, end = offsets[n]
             if start < end and ids[n] in read_as_text:
-                spelt = tokenizer(
-                    text[start:end], split_special_tokens=True, add_special_tokens=False, **settings
-                )
-                ids[n : n + 1] = spelt["input_ids"]
-                offsets[n : n + 1] = [
-                    (start + first, start + last) for first, last in spelt["offset_mapping"]
-                ]
+                (spelt,) = tokenizers.encode(tokenizer, [text[start:end]])
+                ids[n : n + 1] = spelt.ids.tolist()
+                offsets[n : n + 1] = [(start, end)] * len(spelt.ids)
         yield ids, offsets
 
 
@@ -183,8 +180,10 @@ def speller(loaded: Loaded) -> Callable[[int], str]:
     @cache
     def spell(token: int) -> str:
         after = decode(anchor, token).removeprefix(before)
-        part_of_a_character = not after.strip() or "\ufffd" in after
-        return f" {tokenizer.convert_ids_to_tokens(token)}" if part_of_a_character else after
+        if after.strip().isprintable() and after.strip() and "\ufffd" not in after:
+            return after
+        # a part of a character, or one that a terminal would obey: the vocabulary's own spelling
+        return " " + ascii(tokenizer.convert_ids_to_tokens(token))[1:-1]
 
     return spell
 
@@ -240,6 +239,8 @@ def _probabilities(loaded: Loaded, questions: Sequence[Question]) -> Tensor:
     }
     logits = logits_at(loaded.model, torch.tensor(predicted, device=device), **inputs)
     probabilities = logits.float().softmax(-1)
+    if not probabilities.isfinite().all():
+        raise Damaged(f"{loaded.path}: the model gives numbers that are not finite; its weights are damaged")
     probabilities[:, list(loaded.vocabulary.special)] = 0
     probabilities[:, loaded.vocabulary.size :] = 0  # rows that only round the matrix up
     return probabilities.cpu()

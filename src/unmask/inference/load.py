@@ -7,6 +7,8 @@ fetched from a network, nothing is unpickled, and no code that came with the wei
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,10 +23,12 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerFast,
 )
+from transformers.utils import logging
 
 from unmask.errors import BadInput, Damaged
 from unmask.records import Vocabulary
 from unmask.tokens import tokenizer as tokenizers
+from unmask.training.run import read_description
 
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
@@ -47,6 +51,8 @@ def load(path: Path) -> Loaded:
     config = _config(directory)
     tokenizer = tokenizers.load(directory)
     vocabulary = tokenizers.vocabulary(tokenizer)
+    if not len(vocabulary.ordinary):  # transformers makes up an empty one where the files are missing
+        raise BadInput(f"{directory}: has no tokenizer, tokenizer.json is missing")
     if (rows := config.get_text_config().vocab_size) < vocabulary.size:
         raise BadInput(
             f"{directory}: the tokenizer has {vocabulary.size:,} tokens and the model {rows:,}: "
@@ -59,13 +65,19 @@ def load(path: Path) -> Loaded:
 def model_directory(path: Path) -> Path:
     """The directory that holds the model: the path itself, or `model` in a run."""
     if not path.exists():
-        raise BadInput(f"{path} does not exist: give a run or a model directory (nothing is downloaded)")
+        raise BadInput(f"{path}: does not exist; give a run or a model directory (nothing is downloaded)")
     if not path.is_dir():
-        raise BadInput(f"{path} is a file: give the run or model directory")
+        raise BadInput(f"{path}: is a file; give the run or model directory")
+    if (path / "run.json").exists():
+        read_description(path)
+        if not (path / "model").is_dir():
+            raise BadInput(
+                f"{path}: has no model yet; the same unmask pretrain with --resume trains it to its end"
+            )
     for directory in (path, path / "model"):
         if (directory / "config.json").is_file():
             return directory
-    raise BadInput(f"{path} holds no model: neither config.json nor model/config.json is there")
+    raise BadInput(f"{path}: holds no model, neither config.json nor model/config.json is there")
 
 
 def _config(directory: Path) -> PreTrainedConfig:
@@ -90,19 +102,20 @@ def _model(directory: Path, config: PreTrainedConfig) -> PreTrainedModel:
     if not any((directory / name).is_file() for name in WEIGHTS):
         if pickles := sorted(directory.glob("pytorch_model*.bin")):
             raise BadInput(
-                f"{pickles[0]}: pickled weights can run code and are not loaded: convert them to safetensors"
+                f"{pickles[0]}: pickled weights can run code and are not loaded; convert them to safetensors"
             )
-        raise BadInput(f"{directory} has no weights: model.safetensors is missing")
+        raise BadInput(f"{directory}: has no weights, model.safetensors is missing")
     try:
-        model, report = AutoModelForMaskedLM.from_pretrained(
-            directory,
-            config=config,
-            dtype=torch.float32,
-            local_files_only=True,
-            use_safetensors=True,
-            trust_remote_code=False,
-            output_loading_info=True,
-        )
+        with _silently():
+            model, report = AutoModelForMaskedLM.from_pretrained(
+                directory,
+                config=config,
+                dtype=torch.float32,
+                local_files_only=True,
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
     except SafetensorError as error:
         raise Damaged(f"{directory}: the weights cannot be read: {error}") from error
     except (RuntimeError, ValueError, OSError) as error:
@@ -110,6 +123,20 @@ def _model(directory: Path, config: PreTrainedConfig) -> PreTrainedModel:
     _complete(directory, report)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     return model.to(device).eval()
+
+
+@contextmanager
+def _silently() -> Iterator[None]:
+    """Without transformers' bars and reports; what matters of the report becomes an error."""
+    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
 
 
 def _complete(directory: Path, report: dict[str, Any]) -> None:

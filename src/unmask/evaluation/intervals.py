@@ -1,0 +1,40 @@
+"""Measured values with the interval they are known to.
+
+In: one value for each hidden token, and the document it stands in. Out: their mean with its 95 % interval.
+"""
+
+from __future__ import annotations
+
+from math import nan, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t
+
+from unmask.records import Integers
+from unmask.results import Figure
+
+
+def mean(values: NDArray[np.floating], documents: Integers) -> Figure:
+    """The mean over all tokens, known as well as a sample of whole documents tells it.
+
+    Tokens of one document go together, so documents are what was sampled: the mean is a ratio of two sums
+    over the D documents, Σy/Σn, and its variance that of the residuals y − mean·n (linearised; Student's t with
+    D − 1 degrees of freedom). One document alone tells no interval.
+    """
+    if not len(values):
+        return Figure(nan, nan, nan)
+    value = float(values.mean(dtype=np.float64))
+    _, clusters = np.unique(documents, return_inverse=True)
+    residuals = np.bincount(clusters, weights=values - value)
+    if len(residuals) < 2:
+        return Figure(value, nan, nan)
+    deviation = sqrt(len(residuals) / (len(residuals) - 1) * float(residuals @ residuals)) / len(values)
+    half = float(t.ppf(0.975, len(residuals) - 1)) * deviation
+    return Figure(value, value - half, value + half)
+
+
+def share(flags: NDArray[np.bool_], documents: Integers) -> Figure:
+    """The part that is true; its interval stays between 0 and 1."""
+    figure = mean(flags.astype(np.float64), documents)
+    return Figure(figure.value, *np.clip((figure.low, figure.high), 0.0, 1.0).tolist())

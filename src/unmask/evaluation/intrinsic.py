@@ -1,0 +1,216 @@
+"""How good a masked language model is at what it was trained for: restoring hidden tokens of held-out text.
+
+In: any masked LM directory and a data directory. Out: `Evaluated`. The validation documents are encoded with
+the model's own tokenizer, cut into pieces, each alone in its row, and hidden by the `token` policy. What is
+hidden depends on the text, the tokenizer, the length, the rate and the seed, never on the model or the batch
+size (`unmask.tokens.collate.HeldOutSet`, which training validates on too).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from math import exp, inf, log
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from unmask.errors import BadInput, Damaged
+from unmask.evaluation.frequency import BANDS, bands, ranks
+from unmask.evaluation.intervals import mean, share
+from unmask.inference.load import Loaded, load
+from unmask.models.inputs import as_inputs
+from unmask.models.sparse import logits_at
+from unmask.progress import task
+from unmask.records import Flags, Ids, Integers
+from unmask.results import Band, Evaluated, Figure
+from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.dataset import Dataset
+from unmask.tokens.tokenizer import encode
+
+KINDS = ("masked", "random", "kept")  # what the model saw where a token was hidden
+SAMPLE = 8 << 20  # characters of training text that word ranks, and foreign token counts, are taken from
+AT_ONCE = 256  # documents encoded together
+
+
+@dataclass(frozen=True)
+class Text:
+    """The held-out documents as one stream of tokens, with the band of the word each token belongs to."""
+
+    ids: Ids
+    word_starts: Flags
+    ends: Integers
+    bands: NDArray[np.int8]
+    bytes: int
+
+    def read(self, start: int, stop: int) -> tuple[Ids, Flags]:
+        """The tokens between two places of the stream, and which of them start a word."""
+        return self.ids[start:stop], self.word_starts[start:stop]
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What came of each hidden token; all arrays have P entries."""
+
+    targets: Integers
+    documents: Integers
+    kinds: NDArray[np.int8]
+    bands: NDArray[np.int8]
+    losses: NDArray[np.float64]  # nats
+    ranks: Integers  # how many tokens the model found likelier than the one that was there
+
+
+def evaluate(
+    model: Path,
+    data: Path,
+    *,
+    length: int = 128,
+    seed: int = 0,
+    rate: float = 0.15,
+    limit: int | None = None,
+    batch: int = 8192,
+) -> Evaluated:
+    """Measure a masked language model on the held-out documents of a data directory.
+
+    Bits per byte are the bits a hidden token costs over the bytes of text a token stands for, so that models
+    with different tokenizers compare (an uncased one is spared the capitals). `limit` takes an even sample of
+    about so many tokens; `batch` is the number of tokens in a forward pass and changes nothing but the speed.
+    """
+    if not 0 < rate <= 1:
+        raise BadInput(f"--rate {rate}: give a fraction above 0, at most 1")
+    loaded, dataset = load(model), Dataset.open(data)
+    if length < 3 or (loaded.length is not None and length > loaded.length):
+        raise BadInput(f"--length {length}: this model takes rows of 3 to {loaded.length or inf:,} tokens")
+    sample = list(_up_to(SAMPLE, dataset.texts("train")))
+    text = encoded(loaded, dataset.texts("valid"), ranks(sample))
+    examples = HeldOutSet.of(text, loaded.vocabulary, length=length, rate=rate, seed=seed)
+    restored = restore(loaded, examples, text, limit, batch)
+    return figures(
+        model, data, restored, _training_counts(loaded, dataset, sample), len(text.ids) / text.bytes
+    )
+
+
+def encoded(loaded: Loaded, texts: Iterable[str], rank: Mapping[str, int]) -> Text:
+    """Encode documents with the model's tokenizer."""
+    ids, starts, sizes, of_word, size = [], [], [], [], 0
+    documents = iter(texts)
+    with task("Encoding") as step:
+        while some := list(islice(documents, AT_ONCE)):
+            for text, document in zip(some, encode(loaded.tokenizer, some, offsets=True), strict=True):
+                assert document.offsets is not None
+                ids.append(document.ids)
+                starts.append(document.word_starts)
+                sizes.append(len(document.ids))
+                of_word.append(bands(text, document.offsets, rank))
+                size += len(text.encode())
+            step(len(some))
+    if not size:
+        raise BadInput("there are no held-out documents to measure on; prepare the data from more text")
+    ends = np.cumsum(sizes, dtype=np.int64)
+    return Text(np.concatenate(ids), np.concatenate(starts), ends, np.concatenate(of_word), size)
+
+
+@torch.inference_mode()
+def restore(loaded: Loaded, examples: HeldOutSet, text: Text, limit: int | None, tokens: int) -> Restored:
+    """Have the model restore every hidden token."""
+    pieces, parts = examples.plan.pieces, []
+    total = len(text.ids) if limit is None else min(limit, len(text.ids))
+    with task("Evaluating", total=total) as step:
+        for held_out in examples.batches(tokens, limit):
+            batch = held_out.batch
+            targets = torch.from_numpy(batch.targets).to(loaded.model.device)[:, None]
+            predicted = torch.from_numpy(batch.predicted).to(loaded.model.device)
+            logits = logits_at(loaded.model, predicted, **as_inputs(loaded.model, batch)).float()
+            there = logits.gather(1, targets)
+            losses = (logits.logsumexp(-1, keepdim=True) - there)[:, 0].double().cpu().numpy()
+            better = (logits > there).sum(-1).cpu().numpy()
+            if not np.isfinite(losses).all():
+                raise Damaged(
+                    f"{loaded.path}: the model gives numbers that are not finite; its weights are damaged"
+                )
+            rows, columns = np.divmod(batch.predicted, batch.ids.shape[1])
+            piece = batch.numbers[rows]
+            of_word = text.bands[
+                pieces.starts[piece] + columns - 1
+            ]  # the opening token comes first in each row
+            kinds = _kinds(batch.ids.reshape(-1)[batch.predicted], batch.targets, loaded.vocabulary.mask)
+            parts.append((batch.targets, pieces.documents[piece], kinds, of_word, losses, better))
+            step(int((held_out.blocks.documents > 0).sum()) - 2 * len(batch.ids))
+    if not sum(len(targets) for targets, *_ in parts):
+        raise BadInput("the held-out text has no token to hide; prepare the data from more text")
+    return Restored(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def figures(
+    model: Path, data: Path, restored: Restored, counts: Integers, tokens_per_byte: float
+) -> Evaluated:
+    """Sum up what was restored, against what frequencies alone would do.
+
+    `context_bits` is the entropy of the hidden tokens' frequencies minus the loss. Knowing frequencies alone
+    costs the entropy, so the difference is what the model took from the context, and a lower bound on what is
+    in it: a better model takes more, and the plug-in entropy of a sample is biased low.
+    """
+    targets, documents = restored.targets, restored.documents
+    loss = mean(restored.losses, documents)
+    seen = np.bincount(targets)
+    surprise = -np.log2(seen[targets] / len(targets))  # its mean is the plug-in entropy
+    smoothed = (counts + 1) / (counts.sum() + len(counts))
+    return Evaluated(
+        model=str(model),
+        data=str(data),
+        positions=len(targets),
+        loss=loss,
+        perplexity=_through(exp, loss),
+        top1=share(restored.ranks < 1, documents),
+        top5=share(restored.ranks < 5, documents),
+        bits_per_byte=_through(lambda nats: nats / log(2) * tokens_per_byte, loss),
+        context_bits=mean(surprise - restored.losses / log(2), documents),
+        most_frequent_top1=float((targets == counts.argmax()).mean()),
+        unigram_loss=float(-np.log(smoothed[targets]).mean()),
+        by_kind=_by(KINDS, restored.kinds, restored),
+        by_frequency=_by(BANDS, restored.bands, restored),
+    )
+
+
+def _by(names: tuple[str, ...], groups: NDArray[np.int8], restored: Restored) -> dict[str, Band]:
+    """The figures of each group that has a hidden token."""
+    parts = {}
+    for number, name in enumerate(names):
+        if (inside := groups == number).any():
+            loss = mean(restored.losses[inside], restored.documents[inside])
+            top1 = share(restored.ranks[inside] < 1, restored.documents[inside])
+            parts[name] = Band(positions=int(inside.sum()), loss=loss, top1=top1)
+    return parts
+
+
+def _kinds(seen: Integers, targets: Integers, mask: int) -> NDArray[np.int8]:
+    """What the model saw at hidden positions: 0 the mask, 1 a random token, 2 the token itself."""
+    return np.where(seen == mask, 0, np.where(seen == targets, 2, 1)).astype(np.int8)
+
+
+def _training_counts(loaded: Loaded, dataset: Dataset, sample: list[str]) -> Integers:
+    """How often the model's tokens occur in the training text, or in a sample if its tokenizer is foreign."""
+    own = dataset.tokenizer().backend_tokenizer.to_str()
+    if own == loaded.tokenizer.backend_tokenizer.to_str():
+        return dataset.counts
+    counts = np.zeros(loaded.vocabulary.size, dtype=np.int64)
+    for document in encode(loaded.tokenizer, sample):
+        counts += np.bincount(document.ids, minlength=len(counts))
+    return counts
+
+
+def _up_to(characters: int, texts: Iterable[str]) -> Iterator[str]:
+    """Texts until they have so many characters."""
+    for text in texts:
+        yield text
+        characters -= len(text)
+        if characters <= 0:
+            return
+
+
+def _through(function: Callable[[float], float], figure: Figure) -> Figure:
+    """A figure and its interval through a rising function."""
+    return Figure(function(figure.value), function(figure.low), function(figure.high))

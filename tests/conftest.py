@@ -1,0 +1,145 @@
+"""What several tests start from: a small corpus, tokenizers of each kind, models with random weights."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from unmask.records import Vocabulary
+
+WHO = (
+    "the king|the cat|the dog|my sister|nobody|the river|her teacher|our neighbour|a quiet boy|the captain|"
+    "one traveller|the moon|an engineer|grandmother|the whole village|a stranger|the gardener|some children"
+)
+DOES = (
+    "sees|likes|remembers|follows|paints|forgets|wants|understands|describes|crosses|builds|hears|imagines|"
+    "carries|measures|welcomes|discovers|repairs"
+)
+WHAT = (
+    "the garden|a small house|the capital of France|music|bread and butter|the sea|Paris|old stories|the king|"
+    "every mountain|a wooden bridge|the northern light|an unbelievable number|the dog|clouds|two silver coins"
+)
+HOW = (
+    "every day.|in winter.|without a word.|, of course.|and laughs!|again.|at night?|before breakfast.|"
+    "with great patience.|; it rains.|under the tree.|since the beginning of the year."
+)
+SIZES = {"wordpiece": 300, "bpe": 500}
+SLOTS = [part.split("|") for part in (WHO, DOES, WHAT, HOW)]
+
+
+def sentences(count: int, seed: int = 0) -> list[str]:
+    """English enough to learn from, and the same every time."""
+    draw = random.Random(seed)
+    drawn = (" ".join(draw.choice(slot) for slot in SLOTS) for _ in range(count))
+    return [re.sub(" (?=[,;])", "", text[0].upper() + text[1:]) for text in drawn]
+
+
+def documents(count: int, seed: int = 0) -> list[str]:
+    """Documents of 3 to 20 such sentences."""
+    draw = random.Random(seed)
+    return [" ".join(sentences(draw.randint(3, 20), seed=draw.randrange(1 << 30))) for _ in range(count)]
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A text file of 400 documents."""
+    path = tmp_path_factory.mktemp("corpus") / "text.txt"
+    path.write_text("\n\n".join(documents(400)) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def data(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory made of the corpus, a tenth of it held out."""
+    import unmask
+
+    path = tmp_path_factory.mktemp("data") / "data"
+    unmask.prepare(corpus, out=path, vocab_size=200, valid=0.1)
+    return path
+
+
+@pytest.fixture(scope="session")
+def make_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Model directories of a family and a kind of tokenizer, tiny and with random weights; do not change them."""
+    made: dict[str, Path] = {}
+
+    def make(family: str = "bert", kind: str = "wordpiece", **changes: object) -> Path:
+        from unmask.tokens import tokenizer as tokenizers
+
+        name = "-".join([family, kind, *map(str, changes.values())])
+        if name not in made:
+            ours = kind in SIZES
+            tokenizer = tokenizers.train(documents(200), kind, SIZES[kind]) if ours else _foreign_unigram()
+            made[name] = tmp_path_factory.mktemp("models") / name
+            tokenizers.save(tokenizer, made[name])
+            _model(family, tokenizers.vocabulary(tokenizer), changes).save_pretrained(made[name])
+        return made[name]
+
+    return make
+
+
+def _foreign_unigram() -> PreTrainedTokenizerFast:
+    """A tokenizer as others make them: Unigram, with <s>, </s> and <mask>, and words marked by ▁."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    text = " ".join(documents(200))
+    specials = ["<s>", "<pad>", "</s>", "<unk>"]
+    pieces = [
+        *sorted({f"▁{word}" for word in re.findall(r"\w+", text)}),
+        "ing",
+        "s",
+        "▁",
+        *sorted(set(text) - {" "}),
+    ]
+    scored = [(piece, -10.0 / len(piece)) for piece in dict.fromkeys(pieces)]
+    backend = Tokenizer(models.Unigram([*((each, 0.0) for each in specials), *scored], unk_id=3))
+    backend.pre_tokenizer = pre_tokenizers.Metaspace()
+    backend.decoder = decoders.Metaspace()
+    backend.add_special_tokens([*specials, AddedToken("<mask>", lstrip=True)])
+    backend.post_processor = processors.TemplateProcessing("<s> $A </s>", None, [("<s>", 0), ("</s>", 2)])
+    names = {"bos_token": "<s>", "eos_token": "</s>", "cls_token": "<s>", "sep_token": "</s>"}
+    names |= {"pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>"}
+    return PreTrainedTokenizerFast(tokenizer_object=backend, **names)
+
+
+def _model(family: str, vocabulary: Vocabulary, changes: dict[str, object]) -> PreTrainedModel:
+    import torch
+    from transformers import AutoConfig, AutoModelForMaskedLM
+
+    names = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+    names = ("dim", "n_layers", "n_heads", "hidden_dim") if family == "distilbert" else names
+    settings = {
+        **dict(zip(names, (32, 2, 2, 64), strict=True)),
+        **({"embedding_size": 32} if family == "electra" else {}),
+        "vocab_size": vocabulary.size,
+        "max_position_embeddings": 64,
+        "pad_token_id": vocabulary.pad,
+        "initializer_range": 0.4,  # wide, so that some tokens are clearly likelier than others
+        **changes,
+    }
+    torch.manual_seed(0)
+    return AutoModelForMaskedLM.from_config(AutoConfig.for_model(family, **settings))
+
+
+@pytest.fixture(scope="session")
+def command() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the command line as a user does, in a process of its own."""
+
+    def run(*words: object, stdin: str | bytes = b"", **more: Any) -> subprocess.CompletedProcess[str]:
+        said = stdin.encode() if isinstance(stdin, str) else stdin
+        line = [sys.executable, "-m", "unmask", *map(str, words)]
+        done = subprocess.run(line, input=said, capture_output=True, timeout=120, check=False, **more)
+        return subprocess.CompletedProcess(line, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run

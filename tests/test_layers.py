@@ -1,0 +1,90 @@
+"""Imports go down the layers only, so that the tree reads as the workflow."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import unmask
+
+ROOT = Path(unmask.__file__).parent
+LAYERS = [
+    {"records", "results", "errors"},
+    {"progress", "files"},
+    {"corpus", "corruption"},
+    {"tokens"},
+    {"models"},
+    {"objectives"},
+    {"training"},
+    {"inference"},
+    {"evaluation", "tasks"},
+    {"recipes"},
+    {"verbs"},
+    {"terminal"},
+    {"cli", "web"},
+    {"__main__"},
+]
+HEIGHT = {name: height for height, layer in enumerate(LAYERS) for name in layer}
+# The bottom may use numpy and the standard library, so that anybody can take corruption as it is.
+LIGHT = {"corruption": {"numpy"}, "records": {"numpy"}, "results": set(), "errors": set()}
+MODULES = sorted(ROOT.rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every module a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            if node.module == "unmask":
+                yield from (f"unmask.{alias.name}" for alias in node.names)
+            else:
+                yield node.module or ""
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_down_only(path: Path) -> None:
+    layer = layer_of(path)
+    if layer == "__init__":
+        return
+    assert layer in HEIGHT, f"{layer} has no place in the layers: give it one here"
+    for name in imported(path):
+        package, _, rest = name.partition(".")
+        other = rest.split(".")[0]
+        if package != "unmask" or other in (layer, "__version__", ""):
+            continue
+        assert other in HEIGHT, f"{path}: {name} has no place in the layers"
+        assert HEIGHT[other] < HEIGHT[layer], f"{layer} must not import {other}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_bottom_needs_numpy_alone(path: Path) -> None:
+    import sys
+
+    if (layer := layer_of(path)) in LIGHT:
+        others = {name.partition(".")[0] for name in imported(path)} - set(sys.stdlib_module_names) - {"unmask"}
+        assert others <= LIGHT[layer]
+    if layer == "corruption":
+        ours = {name.split(".")[1] for name in imported(path) if name.startswith("unmask.")}
+        assert ours <= {"corruption", "records", "errors"}
+
+
+def test_objectives_never_import_corruption() -> None:
+    for path in (ROOT / "objectives").rglob("*.py"):
+        assert not any(name.startswith("unmask.corruption") for name in imported(path))
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    import subprocess
+    import sys
+
+    heavy = "torch transformers tokenizers daft pyarrow numpy rich tyro"
+    ask = f"import unmask, unmask.cli, sys; print([name for name in {heavy.split()} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"

@@ -1,0 +1,25 @@
+import unmask
+
+VERBS = {"prepare", "verify", "pretrain", "evaluate", "fill"}
+RESULTS = {"Prepared", "Verified", "Trained", "Evaluated", "Filled", "Guess", "Figure", "Band"}
+ERRORS = {
+    "UnmaskError",
+    "BadInput",
+    "Damaged",
+    "Refused",
+    "Diverged",
+    "NoSpace",
+    "Interrupted",
+    "Terminated",
+}
+
+
+def test_the_public_names_are_the_verbs_the_results_and_the_errors() -> None:
+    assert set(unmask.__all__) == VERBS | RESULTS | ERRORS | {"__version__"}
+    assert all(hasattr(unmask, name) for name in unmask.__all__)
+
+
+def test_no_other_public_name_but_the_modules_is_in_the_package() -> None:
+    modules = {name for name, value in vars(unmask).items() if type(value).__name__ == "module"}
+    public = {name for name in vars(unmask) if not name.startswith("_")}
+    assert public - modules <= set(unmask.__all__)
