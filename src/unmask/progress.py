@@ -24,7 +24,8 @@ _display: ContextVar[Progress | None] = ContextVar("display", default=None)
 class Step(Protocol):
     """Says that `amount` more is done; `note` stands behind the bar, `total` corrects what is expected."""
 
-    def __call__(self, amount: float = 0, *, note: str | None = None, total: float | None = None) -> None: ...
+    def __call__(self, amount: float = 0, *, note: str | None = None, total: float | None = None) -> None:
+        """Say it."""
 
 
 def _silent(amount: float = 0, *, note: str | None = None, total: float | None = None) -> None:

@@ -78,6 +78,11 @@ class HeldOutSet:
         plan = alone(cut(stream.ends, length - AROUND), length)
         return cls(stream, vocabulary, plan, rate, seed)
 
+    @property
+    def tokens(self) -> int:
+        """How many tokens of text there are."""
+        return int(self.plan.pieces.lengths.sum())
+
     def batches(self, tokens: int = 8192, limit: int | None = None) -> Iterator[HeldOut]:
         """Batches of about `tokens` tokens, rows of like length together; `limit` takes an even sample."""
         lengths = self.plan.pieces.lengths

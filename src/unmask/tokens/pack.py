@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -69,12 +70,14 @@ def best_fit(lengths: Integers, capacity: int) -> tuple[Integers, int]:
     (array([0, 0, 1, 1]), 2)
     """
     block = np.empty(len(lengths), dtype=np.int64)
-    rooms: list[list[NDArray[np.int64]]] = [[] for _ in range(capacity + 1)]  # blocks by the room they have left
+    rooms: list[list[NDArray[np.int64]]] = [
+        [] for _ in range(capacity + 1)
+    ]  # blocks by the room they have left
     open_rooms = np.zeros(capacity + 1, dtype=np.bool_)
     blocks = 0
     by_length = np.argsort(-lengths, kind="stable")
     edges = np.flatnonzero(np.diff(lengths[by_length], prepend=-1, append=-1))
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in pairwise(edges):
         todo = by_length[begin:end]
         length = int(lengths[todo[0]])
         while len(todo):
@@ -139,7 +142,9 @@ def alone(pieces: Pieces, length: int) -> Plan:
     return Plan(pieces, np.arange(count), np.arange(count + 1), length, epoch=0)
 
 
-def read_blocks(stream: Stream, plan: Plan, numbers: Sequence[int] | Integers, vocabulary: Vocabulary) -> Blocks:
+def read_blocks(
+    stream: Stream, plan: Plan, numbers: Sequence[int] | Integers, vocabulary: Vocabulary
+) -> Blocks:
     """Read the blocks with these numbers; rows are as long as the fullest of them.
 
     A row's padding says nothing, so trimming it changes no example.

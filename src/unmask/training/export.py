@@ -47,7 +47,7 @@ A masked language model, trained from scratch by unmask {description["unmask"]}.
 | model | {recipe["family"]}, {figures["parameters"]:,} parameters |
 | data | {counts["train"]:,} documents, {manifest["tokens"]["train"]:,} tokens |
 | data fingerprint | `{description["data"]}` |
-| tokenizer | {manifest["configuration"]["tokenizer"]}, {figures["vocabulary"]:,} tokens |
+| tokenizer | {manifest["settings"]["tokenizer"]}, {figures["vocabulary"]:,} tokens |
 | masking | {policy}; fresh masks each epoch |
 | blocks | {training["length"]} tokens, packed; documents do not see each other |
 | seen | {figures["tokens"]:,} tokens in {figures["steps"]:,} steps ({figures["epochs"]:.1f} passes) |

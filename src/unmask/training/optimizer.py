@@ -13,7 +13,7 @@ from math import sqrt
 
 import torch
 from torch import Tensor
-from torch.nn import Module, Parameter
+from torch.nn import Module
 
 NEWTON_SCHULZ = (
     3.4445,
@@ -70,16 +70,14 @@ def orthogonal(matrices: Tensor) -> Tensor:
 class Muon(torch.optim.Optimizer):
     """Momentum, orthogonalised; matrices of one shape in one batch of products."""
 
-    def __init__(
-        self, parameters: Iterable[Parameter], lr: float, momentum: float, weight_decay: float
-    ) -> None:
+    def __init__(self, parameters: Iterable[Tensor], lr: float, momentum: float, weight_decay: float) -> None:
         super().__init__(parameters, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         """Take one step along the orthogonalised Nesterov momentum."""
         for group in self.param_groups:
-            by_shape: dict[torch.Size, list[Parameter]] = {}
+            by_shape: dict[torch.Size, list[Tensor]] = {}
             for parameter in group["params"]:
                 if parameter.grad is not None:
                     by_shape.setdefault(parameter.shape, []).append(parameter)
@@ -91,7 +89,7 @@ class Muon(torch.optim.Optimizer):
                 for parameter, update in zip(parameters, updates, strict=True):
                     parameter.mul_(1 - group["lr"] * group["weight_decay"]).add_(update, alpha=-reach)
 
-    def _look_ahead(self, parameter: Parameter, momentum: float) -> Tensor:
+    def _look_ahead(self, parameter: Tensor, momentum: float) -> Tensor:
         assert parameter.grad is not None
         state = self.state[parameter]
         if "momentum" not in state:

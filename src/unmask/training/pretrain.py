@@ -5,6 +5,7 @@ In: a data directory, a recipe and a budget. Out: a run directory with a model t
 
 from __future__ import annotations
 
+import json
 import statistics
 import time
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from unmask.errors import BadInput, Damaged
 from unmask.models.families import build
 from unmask.progress import Step, say, task
 from unmask.results import Trained
-from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.collate import HELD_OUT_LENGTH, HeldOutSet
 from unmask.tokens.dataset import Dataset
 from unmask.training import checkpoint, export, loop
 from unmask.training.allocator import keep_large_blocks
@@ -30,8 +31,11 @@ from unmask.training.loop import Measured, Position, Training
 from unmask.training.optimizer import Optimizer
 from unmask.training.run import FORMAT, Run, describe, opened
 
-VALIDATIONS = 10  # over a run
-VALIDATION_TOKENS = 32_768  # at each of them; the last one takes all there are
+VALIDATIONS = 10  # over a run, besides the last, which takes all held-out text
+VALIDATION_SHARE = (
+    0.01  # tokens of a validation for each token trained on: about a thirtieth of the time in all
+)
+VALIDATION_TOKENS = (4_096, 65_536)  # at the least and at the most
 LOGGED = 1000  # steps logged over a run, at the least every one
 CALIBRATION = 0.05  # the part of a budget of minutes spent on finding out how long a step takes
 
@@ -91,14 +95,16 @@ def pretrain(
     dataset = Dataset.open(data)
     if not budget.given and not resume:
         raise BadInput("how long? give --minutes, --steps or --tokens")
-    asked = {
-        "format": FORMAT,
-        "unmask": __version__,
-        "recipe": asdict(recipe),
-        "data": dataset.fingerprint,
-        "seed": seed,
-        "budget": asdict(budget) if budget.given else None,
-    }
+    asked = in_json(
+        {
+            "format": FORMAT,
+            "unmask": __version__,
+            "recipe": asdict(recipe),
+            "data": dataset.fingerprint,
+            "seed": seed,
+            "budget": asdict(budget) if budget.given else None,
+        }
+    )
     with opened(out, asked, resume=resume) as run, interruptible() as interruption:
         keep_large_blocks()
         torch.set_num_threads(run.description.get("threads", torch.get_num_threads()))
@@ -138,7 +144,8 @@ class Work:
         feed = loop.feed_of(settings, dataset.split("train"), vocabulary, seed)
         if not len(feed.pieces.starts):
             raise BadInput(f"{dataset.path}: has no tokens to train on; prepare it from more text")
-        examples = HeldOutSet.of(dataset.split("valid"), vocabulary, length=settings.length)
+        length = min(HELD_OUT_LENGTH, settings.length)
+        examples = HeldOutSet.of(dataset.split("valid"), vocabulary, length=length)
         return cls(dataset, recipe, seed, model, Optimizer(model, settings.optimizing), feed, examples)
 
     def steps_for(self, budget: Budget, begun: float) -> int:
@@ -165,11 +172,18 @@ class Work:
                 loop.take_step(trial.model, trial.optimizer, batches, len(times), 1000, self.seed)
                 times.append(time.perf_counter() - before)
                 progress(1, note=f"{times[-1]:.2f} s a step")
-            before = time.perf_counter()
-            loop.validate(trial.model, self.examples, limit=VALIDATION_TOKENS // 4)
-            validations = (time.perf_counter() - before) * 4 * (VALIDATIONS + 1)
-        left = seconds - (time.perf_counter() - begun) - min(validations, seconds / 4)
-        return max(1, int(left / statistics.median(times[2:])))
+            held_out = trial.validation_seconds_per_token(VALIDATION_TOKENS[0])
+        step = statistics.median(times[2:])
+        left = seconds - (time.perf_counter() - begun) - held_out * self.examples.tokens
+        # each step brings its share of the validations with it
+        step += held_out * VALIDATIONS * VALIDATION_SHARE * settings.rows * settings.length
+        return max(1, int(left / step))
+
+    def validation_seconds_per_token(self, tokens: int) -> float:
+        """How long it takes to measure, by measuring a little."""
+        begun = time.perf_counter()
+        loop.validate(self.model, self.examples, limit=tokens)
+        return (time.perf_counter() - begun) / max(1, min(tokens, self.examples.tokens))
 
     def carry_out(self, run: Run, interruption: Interruption, saving: Saving) -> Trained:
         """Train to the end of the budget from where the run stands, and export."""
@@ -293,7 +307,11 @@ class _Watch:
 
     def validate(self, step: int) -> None:
         """Measure on the fixed masks, on a sample of them."""
-        measured = loop.validate(self.work.model, self.work.examples, limit=VALIDATION_TOKENS)
+        settings = self.work.recipe.training
+        trained_on = self.steps * settings.rows * settings.length
+        least, most = VALIDATION_TOKENS
+        limit = min(most, max(least, int(trained_on * VALIDATION_SHARE)))
+        measured = loop.validate(self.work.model, self.work.examples, limit=limit)
         self.last = f" · held out {measured.loss:.2f}, {measured.accuracy:.0%}"
         self.run.log(
             {"step": step, "validation_loss": measured.loss, "validation_accuracy": measured.accuracy}
@@ -312,9 +330,13 @@ def load_weights(model: PreTrainedModel, tensors: dict[str, torch.Tensor]) -> No
             parameter.copy_(tensors[name])
 
 
+def in_json(value: dict[str, Any]) -> dict[str, Any]:
+    """A value as it comes back from JSON, so that it compares with one that was read."""
+    back: dict[str, Any] = json.loads(json.dumps(value))
+    return back
+
+
 def logged(run: Path) -> Iterator[dict[str, Any]]:
     """The lines of a run's metrics."""
-    import json
-
     with (run / "metrics.jsonl").open(encoding="utf-8") as file:
         yield from map(json.loads, file)
