@@ -52,9 +52,9 @@ def documents(count: int, seed: int = 0) -> list[str]:
 
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A text file of 400 documents."""
+    """A text file of 300 documents."""
     path = tmp_path_factory.mktemp("corpus") / "text.txt"
-    path.write_text("\n\n".join(documents(400)) + "\n", encoding="utf-8")
+    path.write_text("\n\n".join(documents(300)) + "\n", encoding="utf-8")
     return path
 
 
@@ -64,7 +64,7 @@ def data(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     import unmask
 
     path = tmp_path_factory.mktemp("data") / "data"
-    unmask.prepare(corpus, out=path, vocab_size=200, valid=0.1)
+    unmask.prepare(corpus, out=path, vocab_size=300, valid=0.1)
     return path
 
 

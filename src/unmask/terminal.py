@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import singledispatch
+from math import isfinite
 from pathlib import Path
 
 from rich import box
@@ -71,7 +72,7 @@ def _(result: Trained) -> RenderableType:
     return _page(
         _headline("Trained", result.model, duration(result.seconds)),
         _table(("", ""), rows, numbers=(1,)),
-        _fact("weights sha256", result.weights_sha256),
+        _fact("sha256", result.weights_sha256),
         _next(f'unmask fill {result.path} "The capital of France is [MASK]."'),
     )
 
@@ -90,17 +91,12 @@ def _(result: Evaluated) -> RenderableType:
         ("bits per byte", *_interval(result.bits_per_byte, ".3f"), ""),
         ("context bits", *_interval(result.context_bits, ".3f"), ""),
     ]
-    bits = f"{result.context_bits.value:.2f}"
-    explained = Text(
-        "Context bits: the unigram entropy of the hidden tokens minus the loss. The context tells at least "
-        f"{bits} bits about a hidden token, for a better model would get more out of the same context."
-    )
     return _page(
         _headline("Evaluated", Path(result.model), f"on {result.positions:,} hidden tokens of {result.data}"),
         _table(("", "value", "95 % interval", "baseline"), rows, numbers=(1, 2)),
         _bands("what the model saw there", result.by_kind),
         _bands("how frequent the word is", result.by_frequency),
-        Padding(explained, (0, 2)),
+        Padding(Text(_explained(result.context_bits.value)), (0, 1)),
     )
 
 
@@ -111,6 +107,17 @@ def _(result: Filled) -> RenderableType:
     for number, guesses in enumerate(result.blanks, start=1):
         parts.append(_guesses(guesses, f"blank {number}" if several else ""))
     return _page(*parts)
+
+
+def _explained(bits: float) -> str:
+    """What context bits say."""
+    meaning = "Context bits are the unigram entropy of the hidden tokens minus the loss."
+    if bits <= 0:
+        return f"{meaning} This model does no better than the frequencies of the tokens alone."
+    return (
+        f"{meaning} The context tells at least {bits:.2f} bits about a hidden token: a lower bound, "
+        "for a better model would get more out of the same context."
+    )
 
 
 def _completed(result: Filled) -> Text:
@@ -167,7 +174,8 @@ def duration(seconds: float) -> str:
 
 
 def _interval(figure: Figure, form: str) -> tuple[str, str]:
-    return f"{figure.value:{form}}", f"{figure.low:{form}} – {figure.high:{form}}"
+    known = isfinite(figure.low) and isfinite(figure.high)  # one document alone tells no interval
+    return f"{figure.value:{form}}", f"{figure.low:{form}} – {figure.high:{form}}" if known else "unknown"
 
 
 def _bands(title: str, bands: dict[str, Band]) -> Table:
@@ -179,7 +187,7 @@ def _bands(title: str, bands: dict[str, Band]) -> Table:
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]], numbers: tuple[int, ...]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_header=any(heads), padding=(0, 1), pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, show_header=any(heads), show_edge=False, padding=(0, 1))
     for place, head in enumerate(heads):
         table.add_column(head, justify="right" if place in numbers else "left")
     for row in rows:
@@ -200,4 +208,5 @@ def _next(command: str) -> Text:
 
 
 def _page(*parts: RenderableType) -> RenderableType:
-    return Group(*parts, Text(""))
+    spaced = [each for part in parts for each in (part, Text(""))]
+    return Group(*spaced)

@@ -112,7 +112,14 @@ def pretrain(
 
 
 def evaluate(
-    model: Location, data: Location, /, *, length: int = 128, seed: int = 0, rate: float = 0.15
+    model: Location,
+    data: Location,
+    /,
+    *,
+    length: int = 128,
+    seed: int = 0,
+    rate: float = 0.15,
+    limit: int | None = None,
 ) -> Evaluated:
     """Measure how well a model restores hidden tokens of held-out text.
 
@@ -125,10 +132,11 @@ def evaluate(
         length: Tokens in a row, the two that open and close it among them.
         seed: Which positions are hidden.
         rate: The fraction of tokens hidden.
+        limit: Measure on an even sample of about so many tokens, instead of all that are held out.
     """
     from unmask.evaluation.intrinsic import evaluate as run
 
-    return run(Path(model), Path(data), length=length, seed=seed, rate=rate)
+    return run(Path(model), Path(data), length=length, seed=seed, rate=rate, limit=limit)
 
 
 def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...] = ()) -> list[Filled]:

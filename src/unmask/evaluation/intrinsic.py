@@ -126,7 +126,10 @@ def restore(loaded: Loaded, examples: HeldOutSet, text: Text, limit: int | None,
             logits = logits_at(loaded.model, predicted, **as_inputs(loaded.model, batch)).float()
             there = logits.gather(1, targets)
             losses = (logits.logsumexp(-1, keepdim=True) - there)[:, 0].double().cpu().numpy()
-            better = (logits > there).sum(-1).cpu().numpy()
+            first = (
+                torch.arange(logits.shape[1], device=logits.device) < targets
+            )  # among equals the lower id leads
+            better = ((logits > there) | ((logits == there) & first)).sum(-1).cpu().numpy()
             if not np.isfinite(losses).all():
                 raise Damaged(
                     f"{loaded.path}: the model gives numbers that are not finite; its weights are damaged"

@@ -1,0 +1,192 @@
+from collections.abc import Callable
+from dataclasses import asdict
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import entropy
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from unmask.corruption.policy import corrupt, named
+from unmask.errors import BadInput, Damaged
+from unmask.evaluation.intrinsic import evaluate
+from unmask.inference.load import load
+from unmask.records import Blocks
+from unmask.results import Evaluated
+from unmask.tokens import tokenizer as tokenizers
+from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.dataset import Dataset
+from unmask.training import loop
+
+Make = Callable[..., Path]
+FAMILIES = [
+    ("bert", "wordpiece"),
+    ("roberta", "unigram"),
+    ("modernbert", "bpe"),
+    ("deberta-v2", "wordpiece"),
+    ("electra", "wordpiece"),
+    ("distilbert", "bpe"),
+]
+
+
+def plainly(model: Path, data: Path, length: int, seed: int, rate: float) -> dict[str, float]:
+    """The same figures by transformers alone: every document cut by hand, one row at a time, all logits."""
+    network, tokenizer = (
+        AutoModelForMaskedLM.from_pretrained(model).eval(),
+        AutoTokenizer.from_pretrained(model),
+    )
+    vocabulary = tokenizers.vocabulary(tokenizer)
+    rows = []
+    texts = list(Dataset.open(data).texts("valid"))
+    for text in texts:
+        ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        rows += [ids[begin : begin + length - 2] for begin in range(0, len(ids), length - 2)]
+    losses, targets, ranks = [], [], []
+    for size in {len(row) for row in rows}:  # rows of one length need no padding
+        numbers = [number for number, row in enumerate(rows) if len(row) == size]
+        ids = np.array([[vocabulary.start, *rows[n], vocabulary.end] for n in numbers], dtype=np.int32)
+        ones = np.ones_like(ids)
+        blocks = Blocks(ids, ones.astype(np.bool_), ones, np.array(numbers), 0)
+        hidden = corrupt(blocks, named("token", rate=rate), vocabulary, seed=seed)
+        with torch.no_grad():
+            logits = network(torch.from_numpy(hidden.ids.astype(np.int64))).logits
+        scores = logits[torch.from_numpy(hidden.hidden)].log_softmax(-1)
+        there = torch.from_numpy(ids[hidden.hidden].astype(np.int64))
+        losses += (-scores[torch.arange(len(there)), there]).tolist()
+        ranks += (scores.argsort(-1, descending=True) == there[:, None]).int().argmax(-1).tolist()
+        targets += there.tolist()
+    tokens, octets = sum(map(len, rows)), sum(len(text.encode()) for text in texts)
+    loss = float(np.mean(losses))
+    return {
+        "positions": len(targets),
+        "loss": loss,
+        "perplexity": float(np.exp(loss)),
+        "top1": float(np.mean(np.array(ranks) < 1)),
+        "top5": float(np.mean(np.array(ranks) < 5)),
+        "bits_per_byte": loss / log(2) * tokens / octets,
+        "context_bits": float(entropy(np.bincount(targets), base=2)) - loss / log(2),
+    }
+
+
+@pytest.mark.parametrize(("family", "kind"), FAMILIES)
+def test_figures_are_those_of_a_plain_full_computation(
+    family: str, kind: str, make_model: Make, data: Path
+) -> None:
+    model = make_model(family, kind)
+    found = evaluate(model, data, length=40, seed=3, rate=0.2)
+    expected = plainly(model, data, length=40, seed=3, rate=0.2)
+    assert found.positions == expected.pop("positions") > 500
+    for name, value in expected.items():
+        assert getattr(found, name).value == pytest.approx(value, rel=1e-4, abs=2e-3), name
+
+
+@pytest.fixture(scope="module")
+def found(make_model: Make, data: Path) -> Evaluated:
+    return evaluate(make_model(), data, length=64)
+
+
+def test_the_batch_size_changes_nothing(make_model: Make, data: Path, found: Evaluated) -> None:
+    again = evaluate(make_model(), data, length=64, batch=300)
+    assert again.positions == found.positions
+    assert again.loss.value == pytest.approx(found.loss.value, rel=1e-5)
+    assert {name: band.positions for name, band in again.by_frequency.items()} == {
+        name: band.positions for name, band in found.by_frequency.items()
+    }
+
+
+def test_another_seed_hides_other_positions(make_model: Make, data: Path, found: Evaluated) -> None:
+    other = evaluate(make_model(), data, length=64, seed=1)
+    assert other.loss.value != found.loss.value
+    assert other.loss.low < found.loss.value < other.loss.high
+
+
+def test_it_measures_what_training_validates_on(data: Path, make_model: Make, tmp_path: Path) -> None:
+    dataset = Dataset.open(data)
+    model = load(make_model()).model
+    model.save_pretrained(tmp_path)
+    tokenizers.save(dataset.tokenizer(), tmp_path)
+    validated = loop.validate(model, HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=64))
+    evaluated = evaluate(tmp_path, data, length=64)
+    assert evaluated.positions == validated.predicted
+    assert evaluated.loss.value == pytest.approx(validated.loss, rel=1e-5)
+    assert evaluated.top1.value == pytest.approx(validated.accuracy, abs=1e-3)
+
+
+def test_kinds_and_bands_each_cover_all_hidden_tokens(found: Evaluated) -> None:
+    for parts in (found.by_kind, found.by_frequency):
+        assert sum(band.positions for band in parts.values()) == found.positions
+        total = sum(band.positions * band.loss.value for band in parts.values())
+        assert total / found.positions == pytest.approx(found.loss.value)
+    assert list(found.by_kind) == ["masked", "random", "kept"]
+    parts = [band.positions / found.positions for band in found.by_kind.values()]
+    assert parts == pytest.approx([0.8, 0.1, 0.1], abs=0.05)
+
+
+def test_intervals_hold_their_figures(found: Evaluated) -> None:
+    for name in ("loss", "perplexity", "top1", "top5", "bits_per_byte", "context_bits"):
+        figure = getattr(found, name)
+        assert figure.low <= figure.value <= figure.high, name
+
+
+def test_a_sample_is_smaller_and_agrees(make_model: Make, data: Path, found: Evaluated) -> None:
+    part = evaluate(make_model(), data, length=64, limit=2000)
+    assert 0 < part.positions < 0.6 * found.positions
+    assert part.loss.low < found.loss.value < part.loss.high
+
+
+def test_a_model_that_knows_nothing_is_as_good_as_chance_and_ties_are_no_success(
+    data: Path, make_model: Make, tmp_path: Path
+) -> None:
+    loaded = load(make_model())
+    with torch.no_grad():
+        for parameter in loaded.model.parameters():
+            parameter.zero_()
+    loaded.model.save_pretrained(tmp_path)
+    tokenizers.save(loaded.tokenizer, tmp_path)
+    found = evaluate(tmp_path, data, length=64)
+    size = loaded.vocabulary.size
+    assert found.loss.value == pytest.approx(log(size), rel=1e-5)
+    assert found.top1.value == 0  # among equals the lowest id leads, and that is [PAD]
+    assert found.context_bits.value < 0
+
+
+def test_baselines_know_the_training_frequencies_only(data: Path, make_model: Make, tmp_path: Path) -> None:
+    dataset = Dataset.open(data)
+    load(make_model()).model.save_pretrained(tmp_path)
+    tokenizers.save(dataset.tokenizer(), tmp_path)
+    found = evaluate(tmp_path, data, length=64)
+    examples = HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=64)
+    targets = np.concatenate([held_out.batch.targets for held_out in examples.batches()])
+    likeliest = np.bincount(np.concatenate(list(_training_ids(dataset)))).argmax()
+    assert found.most_frequent_top1 == pytest.approx(np.mean(targets == likeliest))
+    cost = entropy(np.bincount(targets))
+    assert cost < found.unigram_loss < cost + 0.2  # training text is like the held-out text, not the same
+
+
+def _training_ids(dataset: Dataset) -> list[np.ndarray]:
+    return [each.ids for each in tokenizers.encode(dataset.tokenizer(), list(dataset.texts("train")))]
+
+
+def test_what_cannot_be_measured_is_refused_in_one_line(data: Path, make_model: Make, tmp_path: Path) -> None:
+    model = make_model()
+    for settings, line in [
+        ({"length": 65}, "--length 65: this model takes rows of 3 to 64 tokens"),
+        ({"length": 2}, "--length 2"),
+        ({"rate": 0.0}, r"--rate 0\.0"),
+        ({"rate": 1.5}, r"--rate 1\.5"),
+    ]:
+        with pytest.raises(BadInput, match=line):
+            evaluate(model, data, **settings)  # type: ignore[arg-type]
+    loaded = load(model)
+    with torch.no_grad():
+        next(loaded.model.parameters()).fill_(float("nan"))
+    loaded.model.save_pretrained(tmp_path)
+    tokenizers.save(loaded.tokenizer, tmp_path)
+    with pytest.raises(Damaged, match="not finite"):
+        evaluate(tmp_path, data, length=64)
+
+
+def test_the_result_is_plain_data(found: Evaluated) -> None:
+    assert asdict(found)["loss"].keys() == {"value", "low", "high"}
