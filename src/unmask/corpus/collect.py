@@ -62,6 +62,7 @@ class Collected:
     files: int
     bytes_read: int  # from the disk, compressed as they were
     counts: dict[str, int]  # read, malformed, empty, short, duplicate, train, valid, in that order
+    text_bytes: int  # of the documents kept, as UTF-8
     fingerprint: str  # SHA-256 over the digests of the documents kept, in order
 
 
@@ -77,20 +78,16 @@ def collect(sources: Sequence[str], out: Path, *, config: CollectConfig | None =
         if not len(digests):
             raise BadInput(_nothing_left(len(files), counts, config, intake.first_problem))
         stays = first_seen(digests)
-        valid = np.zeros_like(stays)
-        valid[stays] = held_out(digests[stays], config.valid)
-        _sift(staged, {folder / "train": stays & ~valid, folder / "valid": valid})
+        held = np.zeros_like(stays)
+        held[stays] = held_out(digests[stays], config.valid)
+        train, valid = _sift(staged, {folder / "train": stays & ~held, folder / "valid": held})
         staged.unlink()
-    split = {
-        "duplicate": int((~stays).sum()),
-        "train": int((stays & ~valid).sum()),
-        "valid": int(valid.sum()),
-    }
     return Collected(
         path=out,
         files=len(files),
         bytes_read=intake.bytes,
-        counts=counts | split,
+        counts=counts | {"duplicate": int((~stays).sum()), "train": train.rows, "valid": valid.rows},
+        text_bytes=train.text_bytes + valid.text_bytes,
         fingerprint=hashlib.sha256(digests[stays].astype(">u8").tobytes()).hexdigest(),
     )
 
@@ -146,8 +143,8 @@ def _overlapped(work: Callable[[pa.Table], Result], waves: Iterable[pa.Table]) -
             yield before.result()
 
 
-def _sift(staged: Path, flags: dict[Path, Flags]) -> None:
-    """The staged documents that are flagged for a folder to that folder, in order."""
+def _sift(staged: Path, flags: dict[Path, Flags]) -> list[Shelf]:
+    """The staged documents that are flagged for a folder to a shelf there, in order."""
     with ExitStack() as stack:
         shelves = [(stack.enter_context(Shelf(folder)), stays) for folder, stays in flags.items()]
         file = stack.enter_context(pq.ParquetFile(staged, pre_buffer=False))
@@ -159,6 +156,7 @@ def _sift(staged: Path, flags: dict[Path, Flags]) -> None:
                 shelf.put(table.filter(pa.array(stays[row : row + table.num_rows])))
             row += table.num_rows
             step(table.num_rows, note="documents")
+        return [shelf for shelf, _ in shelves]
 
 
 def _nothing_left(files: int, counts: dict[str, int], config: CollectConfig, problem: str) -> str:

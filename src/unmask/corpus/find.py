@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from unmask.corpus import builtin
 from unmask.errors import BadInput
 
 FORMATS: dict[str, str] = {
@@ -46,8 +47,10 @@ class Source:
 
     @property
     def size(self) -> int:
-        """Bytes on disk; nothing is known of the others beforehand."""
-        return Path(self.name).stat().st_size if self.format not in ("stdin", "builtin") else 0
+        """Bytes on disk, or 0 for standard input, of which nothing is known beforehand."""
+        if self.format == "builtin":
+            return builtin.size()
+        return 0 if self.format == "stdin" else Path(self.name).stat().st_size
 
 
 def recognised(path: Path) -> tuple[str, str | None] | None:

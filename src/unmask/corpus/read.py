@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 
+from unmask.corpus import builtin
 from unmask.corpus.find import Source
 from unmask.corpus.formats import Malformed, Record, delimited, jsonl, parquet, text
 from unmask.corpus.prose import html, markdown
@@ -20,6 +21,9 @@ def read(
     source: Source, field: str = "text", taken: Callable[[int], None] = lambda count: None
 ) -> Iterator[Record]:
     """Every document of a source, in order; `taken` hears of the bytes as they come from the disk."""
+    if source.format == "builtin":
+        yield from builtin.documents(taken)
+        return
     told = line = 0
     try:
         with opened(source) as (content, stream):

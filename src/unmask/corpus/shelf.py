@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 SCHEMA = pa.schema([("text", pa.string()), ("source", pa.string()), ("line", pa.int64())])
@@ -25,6 +26,7 @@ class Shelf:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)
         self.rows = 0
+        self.text_bytes = 0
         self._folder = folder
         self._files = 0
         self._writer: pq.ParquetWriter | None = None
@@ -35,6 +37,7 @@ class Shelf:
     def put(self, table: pa.Table) -> None:
         """Add rows behind the others."""
         self.rows += table.num_rows
+        self.text_bytes += pc.sum(pc.binary_length(table["text"])).as_py() or 0
         self._held.append(table)
         self._held_bytes += table.nbytes
         if self._held_bytes >= ROW_GROUP:
