@@ -2,15 +2,13 @@
 
 In: texts. Out: a transformers tokenizer with [PAD] [UNK] [CLS] [SEP] [MASK] at the ids 0 to 4, whatever the kind.
 
-The trainers of `tokenizers` walk hash maps with random keys, so their WordPiece and Unigram come out differently
-each time. Here WordPiece is given its characters in a fixed order beforehand, and the scores of Unigram are rounded
-and ordered afterwards; byte-level BPE needs neither.
+The trainers of `tokenizers` walk hash maps with random keys, so that WordPiece and Unigram would come out differently
+each time. Here WordPiece is given its characters in a fixed order, and Unigram is learnt by `unmask.tokens.unigram`;
+byte-level BPE is the same each time as it is.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
@@ -29,12 +27,17 @@ from tokenizers import (
 from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
+from unmask.tokens import unigram
 
 PAD, UNK, CLS, SEP, MASK = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 LENGTH = 512  # what a model takes unless its maker says otherwise
 SAMPLE = (
     64 << 20
 )  # characters; a larger corpus changes a vocabulary of 32,768 in its last, rarest pieces only
+CANDIDATES = (
+    4  # times as many pieces as are asked for, of which Unigram keeps the best; 10 times gave no better ones
+)
+WORD_TYPES = 200_000  # different words to learn Unigram from: memory stays flat
 SPACE = "▁"  # how Unigram writes a space
 LONGEST_WORD = (
     200  # characters; Thai writes whole clauses without a space, and beyond this WordPiece says [UNK]
@@ -158,14 +161,18 @@ def _unigram(sample: list[str], vocab_size: int, cased: bool) -> Tokenizer:
         [pre_tokenizers.Metaspace(SPACE, prepend_scheme="first", split=False), _split_words(SPACE)]
     )
     tokenizer.decoder = decoders.Metaspace(SPACE, prepend_scheme="first", split=False)
-    alphabet = _alphabet(sample, vocab_size, tokenizer.normalizer)
-    _check_room(vocab_size, len(alphabet) + len(SPACE))
-    trainer = trainers.UnigramTrainer(
-        vocab_size=vocab_size, special_tokens=list(SPECIAL), unk_token=UNK, show_progress=False
+    alphabet = sorted({SPACE, "\n", *_alphabet(sample, vocab_size, tokenizer.normalizer)})
+    _check_room(vocab_size, len(alphabet))
+    merges = trainers.BpeTrainer(
+        vocab_size=CANDIDATES * vocab_size,
+        min_frequency=2,
+        initial_alphabet=alphabet,
+        limit_alphabet=len(alphabet),
+        show_progress=False,
     )
-    tokenizer.train_from_iterator(_only(sample, alphabet, cased), trainer)
-    model = json.loads(tokenizer.to_str())["model"]
-    tokenizer.model = models.Unigram(_settled(model["vocab"]), SPECIAL.index(UNK), False)
+    candidates = _fitted(tokenizer, models.BPE(), merges, sample).get_vocab()
+    pieces = unigram.learn(_word_counts(tokenizer, sample), candidates, vocab_size - len(SPECIAL))
+    tokenizer.model = models.Unigram([*((name, 0.0) for name in SPECIAL), *pieces], SPECIAL.index(UNK), False)
     return tokenizer
 
 
@@ -207,11 +214,32 @@ def _joined(sample: list[str], size: int = 1 << 22) -> Iterator[str]:
     yield "".join(part)
 
 
-def _only(sample: list[str], alphabet: list[str], cased: bool) -> Iterable[str]:
-    """The sample with a space for every character outside the alphabet: Unigram's trainer keeps all it sees."""
-    known = "".join(map(re.escape, alphabet))
-    rare = re.compile(rf"[^\s{known}]")
-    return (rare.sub(" ", text if cased else text.lower()) for text in sample)
+def _word_counts(tokenizer: Tokenizer, sample: list[str]) -> dict[str, int]:
+    """How often each word occurs, as the tokenizer's pre-tokenizer finds them.
+
+    Of too many different ones the rarer half is thinned out, and what stays of it counts for what went.
+    """
+    most = trainers.WordLevelTrainer(vocab_size=10 * WORD_TYPES, special_tokens=[UNK], show_progress=False)
+    words = _fitted(tokenizer, models.WordLevel(unk_token=UNK), most, sample)
+    counts = np.zeros(words.get_vocab_size(), dtype=np.int64)
+    for start in range(0, len(sample), 1024):
+        for encoding in words.encode_batch_fast(sample[start : start + 1024], add_special_tokens=False):
+            np.add.at(counts, encoding.ids, 1)
+    frequent = sorted((-counts[number], word) for word, number in words.get_vocab().items() if word != UNK)
+    half = WORD_TYPES // 2
+    stride = max(1, -(-(len(frequent) - half) // half))
+    head = {word: -int(count) for count, word in frequent[:half]}
+    return head | {word: -int(count) * stride for count, word in frequent[half::stride]}
+
+
+def _fitted(like: Tokenizer, model: models.Model, trainer: trainers.Trainer, sample: list[str]) -> Tokenizer:
+    """A tokenizer with another model over the same words."""
+    tokenizer = Tokenizer(model)
+    if like.normalizer is not None:
+        tokenizer.normalizer = like.normalizer
+    tokenizer.pre_tokenizer = like.pre_tokenizer
+    tokenizer.train_from_iterator(sample, trainer)
+    return tokenizer
 
 
 def _check_room(vocab_size: int, characters: int) -> None:
@@ -219,24 +247,6 @@ def _check_room(vocab_size: int, characters: int) -> None:
         raise BadInput(
             f"a vocabulary of {vocab_size:,} has no room for the characters of the text: ask for {least:,} or more"
         )
-
-
-def _settled(vocab: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Unigram's pieces with scores that do not depend on the order in which the trainer met the words.
-
-    Sums over words in another order differ by about 1e-13, which four decimals hide. Characters that the trainer
-    dropped and put back get min + 0.0001·k, k as a hash map gave them: all of them get the minimum.
-    """
-    pieces = vocab[len(SPECIAL) :]
-    least = min(score for _, score in pieces)
-
-    def score(piece: str, value: float) -> float:
-        steps = (value - least) / 1e-4
-        put_back = len(piece) == 1 and abs(steps - round(steps)) < 1e-4
-        return round(least if put_back else value, 4)
-
-    settled = [(piece, score(piece, value)) for piece, value in pieces]
-    return [*((name, 0.0) for name in SPECIAL), *sorted(settled, key=lambda entry: (-entry[1], entry[0]))]
 
 
 def _dressed(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:

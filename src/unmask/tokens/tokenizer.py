@@ -114,10 +114,10 @@ def encode(
     """Encode texts, on every core, without special tokens around them or in them.
 
     A word is what the pre-tokenizer calls one. Of a script written without spaces it calls a clause one, so there
-    every piece starts a word:
+    every piece starts a word, and so does what follows in another script:
 
-        tokens   un ##do it  .  ฉัน ##ชอบ ##แมว
-        starts    #   .   #  #   #    #    #
+        tokens   un ##do it  .  ฉัน ##ชอบ ##แมว ##Tom
+        starts    #   .   #  #   #    #    #    #
     """
     return _encoder(tokenizer, len(tokenizer))(texts, offsets)
 
@@ -136,7 +136,7 @@ class _Encoder:
         self.backend.no_padding()
         self.backend.no_truncation()
         self.backend.encode_special_tokens = True
-        self.opens_word = _opens_word(self.backend, _size(tokenizer))
+        self.spaced, self.unspaced, self.letters = _beginnings(self.backend, _size(tokenizer))
         self.unknown: int | None = tokenizer.unk_token_id
         self.forbidden = np.zeros(_size(tokenizer), dtype=np.bool_)
         self.forbidden[[number for number in _special(tokenizer) if number != self.unknown]] = True
@@ -152,9 +152,10 @@ class _Encoder:
 
     def _arrays(self, encoding: Encoding, offsets: bool) -> Encoded:
         ids = np.array(encoding.ids, dtype=np.int32)
-        starts = self.opens_word[ids]
+        unspaced = self.unspaced[ids]
         words = _numbers(encoding.word_ids)
-        starts[1:] |= words[1:] != words[:-1]
+        starts = unspaced | self.spaced[ids]
+        starts[1:] |= (words[1:] != words[:-1]) | (unspaced[:-1] & self.letters[ids[1:]])
         starts[:1] = True
         places = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2) if offsets else None
         encoded = Encoded(ids, starts, places)
@@ -201,23 +202,24 @@ def _special(tokenizer: PreTrainedTokenizerFast) -> tuple[int, ...]:
     return tuple(sorted({*tokenizer.all_special_ids, *added}))
 
 
-def _opens_word(backend: Tokenizer, size: int) -> Flags:
-    """V flags: true for tokens that start a word wherever they stand.
+def _beginnings(backend: Tokenizer, size: int) -> tuple[Flags, Flags, Flags]:
+    """V flags each: tokens that begin with a space, with a letter of an unspaced script, with another letter or digit.
 
-    Those with a space in front (some tokenizers call a whole text one word), and those that begin with a letter of a
-    script written without spaces.
+    The first is for tokenizers that call a whole text one word.
     """
     parts = [part.__getstate__() for part in (backend.pre_tokenizer, backend.decoder) if part is not None]
     in_bytes = any(b"ByteLevel" in part for part in parts)
     wordpiece = isinstance(backend.model, models.WordPiece)
     continued = backend.model.continuing_subword_prefix if wordpiece else ""
-    flags = np.zeros(size, dtype=np.bool_)
+    spaced, unspaced, letters = np.zeros((3, size), dtype=np.bool_)
     for token, number in backend.get_vocab().items():
         begin = token.removeprefix(continued)[:4].encode()
         if in_bytes:
             begin = bytes(BYTES.get(character, 0) for character in token[:4])
-        flags[number] = _unspaced(begin) or (not wordpiece and begin.startswith((b" ", SPACE.encode())))
-    return flags
+        spaced[number] = not wordpiece and begin.startswith((b" ", SPACE.encode()))
+        unspaced[number] = _unspaced(begin)
+        letters[number] = begin.decode(errors="replace")[:1].isalnum() and not unspaced[number]
+    return spaced, unspaced, letters
 
 
 def _unspaced(begin: bytes) -> bool:
@@ -234,8 +236,8 @@ def _unspaced(begin: bytes) -> bool:
         return False
     length = 4 if begin >= b"\xf0" else 3
     low, high = (
-        (begin[:length] + rest * length)[:length].decode(errors="replace") for rest in (b"\x80", b"\xbf")
+        (begin[:length] + rest * length)[:length].decode(errors="replace")[0] for rest in (b"\x80", b"\xbf")
     )
-    if low == high and unicodedata.category(low[0]) != "Lo":
+    if low == high and unicodedata.category(low) != "Lo":
         return False
-    return any(begins <= low[0] and high[0] <= ends for begins, ends in UNSPACED)
+    return any(first <= low and high <= last for first, last in UNSPACED)
