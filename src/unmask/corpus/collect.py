@@ -11,10 +11,9 @@ document. On a cluster the plan is the same and only what feeds it differs: it h
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -32,7 +31,8 @@ from unmask.corpus.find import find
 from unmask.corpus.intake import Intake
 from unmask.corpus.shelf import SCHEMA, Shelf
 from unmask.corpus.split import held_out
-from unmask.errors import BadInput, NoSpace, Refused
+from unmask.errors import BadInput, Refused
+from unmask.files import whole_directory
 from unmask.progress import task
 from unmask.records import Flags
 
@@ -70,7 +70,9 @@ def collect(sources: Sequence[str], out: Path, *, config: CollectConfig | None =
     """Read, clean, deduplicate and split; `out` is there when all of it is done, and not before."""
     config = config or CollectConfig()
     files = find(sources)
-    with written_aside(out) as folder:
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise Refused(f"{out}: is already there; remove it, or name another place")
+    with whole_directory(out) as folder:
         intake = Intake(files, config.field, folder / "quarantine.jsonl")
         staged = folder / "staged.parquet"
         digests, empty, short = _stage(intake.waves(), staged, config.min_characters)
@@ -166,20 +168,3 @@ def _nothing_left(files: int, counts: dict[str, int], config: CollectConfig, pro
         f"no document is left of {counts['read']} read from {files} file{'s' * (files != 1)}: "
         f"{malformed}, {counts['empty']} empty, {short}"
     )
-
-
-@contextmanager
-def written_aside(out: Path) -> Iterator[Path]:
-    """A folder to write in, which takes its name when the block ends well and else is gone."""
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise Refused(f"{out} is already there: remove it, or choose another place")
-    aside = out.with_name(f".{out.name}.partial")
-    shutil.rmtree(aside, ignore_errors=True)
-    try:
-        aside.mkdir(parents=True)
-        yield aside
-        aside.rename(out)
-    except OSError as error:
-        raise NoSpace(f"{out} cannot be written: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
