@@ -34,8 +34,9 @@ from unmask.records import Integers, Vocabulary
 from unmask.results import Prepared
 from unmask.tokens import manifest as manifests
 from unmask.tokens import tokenizer as tokenizers
+from unmask.tokens.explain import readme
 from unmask.tokens.manifest import verify
-from unmask.tokens.shards import SHARD_TOKENS, Shards, ShardWriter
+from unmask.tokens.shards import SHARD_TOKENS, Shards, ShardWriter, write_array
 
 __all__ = ["Dataset", "Settings", "prepare", "verify"]
 
@@ -54,6 +55,11 @@ class Settings:
     vocab_size: int = 16_384  # of a trained tokenizer
     cased: bool = True  # of a trained tokenizer
     shard_tokens: int = SHARD_TOKENS
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "shard_tokens"):
+            if (value := getattr(self, name)) < 1:
+                raise BadInput(f"{name} is {value}: give 1 or more")
 
 
 @dataclass(frozen=True)
@@ -120,8 +126,8 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **set
         tokenizer = given or _trained(folder / "documents" / "train", chosen)
         tokenizers.save(tokenizer, folder / "tokenizer")
         tokens = _encode(folder, tokenizers.load(folder / "tokenizer"), collected, chosen.shard_tokens)
-        facts = _facts(chosen, collected, len(tokenizer), tokens)
-        (folder / "README.md").write_text(_readme(facts), encoding="utf-8")
+        facts = _facts(chosen, collected, tokenizers.vocabulary(tokenizer).size, tokens)
+        (folder / "README.md").write_text(readme(facts), encoding="utf-8")
         manifest = manifests.write(folder, facts)
     return Prepared(
         path=out,
@@ -184,7 +190,7 @@ def _encode(
                     step(len(batch), note=f"{shards.tokens:,} tokens")
             tokens[split] = shards.tokens
             if split == "train":
-                np.save(folder / split / "counts.npy", shards.counts)
+                write_array(folder / split / "counts.npy", shards.counts)
     return tokens
 
 
@@ -231,7 +237,3 @@ def _facts(
         "vocabulary": vocabulary,
         "tokens": tokens,
     }
-
-
-def _readme(facts: dict[str, Any]) -> str:
-    return f"TODO {facts}"

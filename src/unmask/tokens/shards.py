@@ -169,7 +169,7 @@ class _Shard:
         self.files["words"].append(np.packbits(self.left))
         for file in self.files.values():
             file.close()
-        np.save(f"{self.path}.ends.npy", np.array(self.ends, dtype=np.int64))
+        write_array(Path(f"{self.path}.ends.npy"), np.array(self.ends, dtype=np.int64))
 
 
 class _Growing:
@@ -197,3 +197,10 @@ class _Growing:
         self.file.seek(0)
         self._header()
         self.file.close()
+
+
+def write_array(path: Path, values: NDArray[Any]) -> None:
+    """Write an array of one dimension; unlike numpy's own writing, a full disk is an error that says so."""
+    file = _Growing(path, values.dtype)
+    file.append(values)
+    file.close()

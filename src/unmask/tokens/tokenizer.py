@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
@@ -78,7 +80,12 @@ def save(tokenizer: PreTrainedTokenizerFast, path: Path) -> None:
     plain = copy.deepcopy(tokenizer)
     plain.backend_tokenizer.no_padding()
     plain.backend_tokenizer.no_truncation()
-    plain.save_pretrained(path)
+    try:
+        plain.save_pretrained(path)
+    except Exception as error:  # of a full disk too, tokenizers tells by a bare Exception
+        if number := re.search(r"os error (\d+)", str(error)):
+            raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
+        raise
     config = json.loads((path / "tokenizer_config.json").read_text(encoding="utf-8"))
     config["tokenizer_class"] = "PreTrainedTokenizerFast"
     config.pop("backend", None)
