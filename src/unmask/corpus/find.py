@@ -117,6 +117,11 @@ def _known(paths: list[Path], argument: str) -> Iterator[Source]:
 
 def _walk(folder: Path) -> Iterator[Path]:
     """Files under a folder, sorted; hidden ones (.git, .cache) and linked folders are not entered."""
-    for here, folders, files in os.walk(folder):
+
+    def unreadable(error: OSError) -> None:
+        raise BadInput(f"{error.filename}: {error.strerror}")
+
+    for here, folders, files in os.walk(folder, onerror=unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(here, name) for name in sorted(files) if not name.startswith("."))
+        paths = (Path(here, name) for name in sorted(files) if not name.startswith("."))
+        yield from (path for path in paths if path.is_file())

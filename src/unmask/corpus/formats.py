@@ -126,24 +126,25 @@ def _value(row: Any, field: str) -> str:
 
 def delimited(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
     """A table with a header, its text in a column; `.tsv` has tabs between, `.csv` commas."""
-    csv.field_size_limit(ROW)
+    csv.field_size_limit(ROW // 4)  # the reader takes four bytes a character
     # Bytes that are not UTF-8 come through as surrogates, so that they spoil their own row only.
     lines = io.TextIOWrapper(content, encoding="utf-8-sig", errors="surrogateescape", newline="")
-    rows = csv.reader(lines, delimiter="\t" if source.format == "tsv" else ",")
+    separator = "\t" if source.format == "tsv" else ","
+    rows = csv.reader(iter(lambda: lines.readline(ROW), ""), delimiter=separator)
     header = next(rows, [])
     if header and field not in header:
         yield Malformed(source.name, 0, f"no column {field!r}; there are {', '.join(map(repr, header))}")
         return
     while True:
-        line = rows.line_num + 1
+        line, row = rows.line_num + 1, []
         try:
-            row = next(rows)
-            if row:
+            if row := next(rows):
                 yield from parts(_value(dict(zip(header, row, strict=False)), field), source.name, line)
         except StopIteration:
             return
         except (ValueError, csv.Error) as error:
-            yield Malformed(source.name, line, _why(error))
+            data = separator.join(row).encode(errors="surrogateescape")
+            yield Malformed(source.name, line, _why(error), _excerpt(data))
 
 
 def parquet(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
@@ -156,11 +157,12 @@ def parquet(content: io.BufferedReader, source: Source, field: str) -> Iterator[
                 yield Malformed(source.name, 0, problem)
                 return
             for batch in table.iter_batches(batch_size=1_000, columns=[field]):
+                # As bytes: nobody has checked that they are UTF-8.
                 for data in batch.column(0).cast(pa.large_binary()).to_pylist():
                     line += 1
                     yield from _cell(data, source, line)
-    except pa.ArrowException as error:
-        yield Malformed(source.name, line, f"not parquet: {str(error).splitlines()[0]}")
+    except (pa.ArrowException, OSError) as error:
+        yield Malformed(source.name, line, f"not parquet, or damaged ({str(error).splitlines()[0]})")
 
 
 def _seekable(content: io.BufferedReader, source: Source) -> IO[bytes]:
@@ -176,18 +178,18 @@ def _unusable(schema: pa.Schema, field: str) -> str | None:
     if field not in schema.names:
         return f"no column {field!r}; there are {', '.join(map(repr, schema.names)) or 'none'}"
     kind = schema.field(field).type
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     textual = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary
     return None if any(test(kind) for test in textual) else f"column {field!r} is {kind}, not strings"
 
 
 def _cell(data: bytes | None, source: Source, line: int) -> Iterator[Record]:
-    if data is None:
-        yield Malformed(source.name, line, "null")
-        return
     try:
+        if data is None:
+            raise ValueError("null, not a string")
         yield from parts(data.decode(), source.name, line)
-    except UnicodeDecodeError as error:
-        yield Malformed(source.name, line, _why(error), _excerpt(data))
+    except ValueError as error:
+        yield Malformed(source.name, line, _why(error), _excerpt(data or b""))
 
 
 def parts(text: str, name: str, line: int) -> Iterator[Document]:

@@ -76,5 +76,7 @@ class Intake:
 
 
 def _table(documents: list[Document]) -> pa.Table:
-    columns = {name: [getattr(document, name) for document in documents] for name in SCHEMA.names}
-    return pa.table(columns, schema=SCHEMA)
+    # A file name may be bytes that are no text; where it is shown, they are spelled out.
+    sources = [document.source.encode(errors="backslashreplace") for document in documents]
+    texts, lines = [document.text for document in documents], [document.line for document in documents]
+    return pa.table([texts, pa.array(sources).cast(pa.string()), lines], schema=SCHEMA)

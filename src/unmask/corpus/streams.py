@@ -18,6 +18,7 @@ from typing import Any
 import zstandard
 
 from unmask.corpus.find import Source
+from unmask.errors import BadInput
 
 CHUNK = 1 << 16  # one read of the disk; a zlib chunk of 64 KB holds at most 64 MB
 BUFFER = 1 << 20
@@ -78,6 +79,8 @@ class Stream(io.RawIOBase):
 def opened(source: Source) -> Iterator[tuple[io.BufferedReader, Stream]]:
     """A source's bytes for a reader, and the stream beneath that knows how it went."""
     if source.format == "stdin":
+        if sys.stdin is None:
+            raise BadInput("-: standard input is closed")
         pipe: Any = sys.stdin.buffer  # `read1` gives what has come, without waiting for the rest
         stream = Stream(pipe.read1, None)
         yield io.BufferedReader(stream, BUFFER), stream
