@@ -105,7 +105,7 @@ def jsonl(content: io.BufferedReader, source: Source, field: str) -> Iterator[Re
                 data = content.readline(ROW)
         elif data.strip():
             try:
-                value = _value(json.loads(data.decode("utf-8-sig")), field)
+                value = _value(json.loads(data.rstrip().decode("utf-8-sig")), field)
             except (ValueError, RecursionError) as error:
                 yield Malformed(source.name, line, _why(error), _excerpt(data))
             else:
@@ -143,8 +143,9 @@ def delimited(content: io.BufferedReader, source: Source, field: str) -> Iterato
         except StopIteration:
             return
         except (ValueError, csv.Error) as error:
+            reason = "not UTF-8" if isinstance(error, UnicodeEncodeError) else _why(error)
             data = separator.join(row).encode(errors="surrogateescape")
-            yield Malformed(source.name, line, _why(error), _excerpt(data))
+            yield Malformed(source.name, line, reason, _excerpt(data))
 
 
 def parquet(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
@@ -209,7 +210,7 @@ def _why(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 ({error.reason} at byte {error.start})"
     if isinstance(error, json.JSONDecodeError):
-        return f"not JSON ({error.msg} at character {error.pos})"
+        return f"not JSON ({error.msg.removesuffix(' at')} at character {error.pos})"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 

@@ -65,7 +65,7 @@ def _page(content: io.BufferedReader, source: Source, markdown: bool) -> Iterato
             page = FRONT_MATTER.sub("", page.replace("\r\n", "\n"))
             page = MarkdownIt("commonmark").enable("table").render(page)
         yield from parts("\n".join(paragraphs(page)), source.name, 1)
-    except (UnicodeDecodeError, LookupError, RecursionError, lxml.etree.LxmlError) as error:
+    except (UnicodeDecodeError, LookupError, RecursionError) as error:
         yield Malformed(source.name, 1, f"not readable as a page ({error})")
 
 
@@ -86,10 +86,11 @@ def paragraphs(page: str) -> Iterator[str]:
     >>> list(paragraphs("<h1>Cats</h1><nav>Home</nav><p>They <b>sleep</b> a lot.<pre>nap()</pre>Yes<br>sir"))
     ['Cats', 'They sleep a lot.', 'Yes sir']
     """
-    if not page.strip():
-        return
     parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
-    root = lxml.html.document_fromstring(page.encode(), parser=parser, ensure_head_body=True)
+    try:
+        root = lxml.html.document_fromstring(page.encode(), parser=parser, ensure_head_body=True)
+    except lxml.etree.ParserError:  # its way to say that there is no element
+        return
     words: list[str] = []
     for piece in _pieces(root):
         if piece is not None:
