@@ -1,0 +1,224 @@
+"""Corruption for others' training loops: a drop-in collator for transformers' Trainer or a plain DataLoader.
+
+In: examples as lists of ids, or as dicts with `input_ids`. Out: a padded batch with `labels`, -100 where nothing is
+predicted.
+
+An example is keyed by its own ids (or by its `number`), the seed and the epoch. So it is the same whatever the batch,
+the number of workers or the order; `Trainer(…, callbacks=[collator.each_epoch()])` makes it a fresh one each epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import models
+from transformers import PreTrainedTokenizerFast
+
+from unmask.corruption.lexicon import mark
+from unmask.corruption.plan import Plan, corrupt_by, parse
+from unmask.corruption.randomness import GOLDEN, mix
+from unmask.errors import BadInput
+from unmask.records import Blocks, Corrupted, Flags, Ids
+from unmask.tokens import tokenizer as tokenizers
+from unmask.tokens.phrases import lexicon
+from unmask.tokens.sentinels import sentinel_vocabulary
+
+Example = Sequence[int] | Mapping[str, Any]
+IGNORED = -100  # transformers' label of a position that is not predicted
+SPANNED = {"entity", "phrase", "collocation"}  # policies that hide marked spans
+
+
+class Collator:
+    """Hides what the policy hides: `Collator(tokenizer, policy="word", rate=0.15, seed=0)`."""
+
+    valid_label_columns = ()  # what sentence-transformers asks a collator: no column of the data is a label
+
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerFast,
+        policy: str | Plan = "token",
+        rate: float | None = None,
+        seed: int = 0,
+        *,
+        phrases: Sequence[str] = (),
+        pad_to_multiple_of: int = 1,
+        prefix: str = "",
+        **settings: Any,
+    ) -> None:
+        """`phrases` are the spans of entity, phrase and collocation; `prefix` goes before each name in the batch."""
+        self.tokenizer = tokenizer
+        self.plan = policy if isinstance(policy, Plan) else parse(policy, rate, **settings)
+        self.seed, self.epoch = seed, 0
+        self.multiple, self.prefix = pad_to_multiple_of, prefix
+        self.policies = {part.policy.name for stage in self.plan.stages for part in stage.parts}
+        answers = "sentinel" in self.policies
+        self.vocabulary = sentinel_vocabulary(tokenizer) if answers else tokenizers.vocabulary(tokenizer)
+        self.lexicon = lexicon(tokenizer, phrases) if phrases else None
+        self.opens = _openers(tokenizer)
+
+    def set_epoch(self, epoch: int) -> None:
+        """From now on the examples of this epoch."""
+        self.epoch = epoch
+
+    def each_epoch(self) -> Any:
+        """A callback for Trainer that sets the epoch."""
+        from transformers import TrainerCallback
+
+        collator = self
+
+        class EachEpoch(TrainerCallback):
+            """Tells the collator which epoch begins."""
+
+            def on_epoch_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+                collator.set_epoch(round(state.epoch or 0))
+
+        return EachEpoch()
+
+    def __call__(self, examples: Sequence[Example]) -> dict[str, torch.Tensor]:
+        """One batch."""
+        if not examples:
+            raise BadInput("a batch of no examples cannot be collated")
+        fields = [dict(each) if isinstance(each, Mapping) else {"input_ids": each} for each in examples]
+        blocks = self._blocks(fields)
+        corrupted = corrupt_by(blocks, self.plan, self.vocabulary, seed=self.seed)
+        batch = _batch(blocks, corrupted)
+        if "token_type_ids" in fields[0] and corrupted.answer is None:
+            batch["token_type_ids"] = _padded(
+                [each["token_type_ids"] for each in fields], blocks.ids.shape[1], 0
+            )
+        return {self.prefix + name: torch.from_numpy(array) for name, array in batch.items()}
+
+    def _blocks(self, fields: list[dict[str, Any]]) -> Blocks:
+        """The examples as corruption takes them: padded, their words known, each with a number of its own."""
+        rows = [np.asarray(each["input_ids"], dtype=np.int64).ravel() for each in fields]
+        both = list(zip(fields, rows, strict=True))
+        width = -(-max(len(row) for row in rows) // self.multiple) * self.multiple
+        blocks = Blocks(
+            ids=_padded(rows, width, self.vocabulary.pad).astype(np.int32),
+            word_starts=_padded([self._starts(n, *one) for n, one in enumerate(both)], width, 0).astype(
+                np.bool_
+            ),
+            documents=_padded(
+                [each.get("attention_mask", [1] * len(row)) for each, row in both], width, 0
+            ).astype(np.int32),
+            numbers=np.array([_number(each, row) for each, row in both], dtype=np.int64),
+            epoch=self.epoch,
+        )
+        spans = {kind: self._marks(kind, blocks, fields) for kind in self.policies & SPANNED}
+        return replace(blocks, spans=spans)
+
+    def _marks(self, kind: str, blocks: Blocks, fields: list[dict[str, Any]]) -> Ids:
+        """The spans of a kind: those of the phrases, or those that come with the examples."""
+        if self.lexicon is not None:
+            return mark(blocks, self.lexicon, self.vocabulary, kind=kind).spans[kind]
+        if not all("spans" in each for each in fields):
+            raise BadInput(
+                f"policy {kind!r} needs spans: give phrases=[…], or `spans`, a number for each token"
+            )
+        return _padded([each["spans"] for each in fields], blocks.ids.shape[1], 0).astype(np.int32)
+
+    def _starts(self, number: int, example: Mapping[str, Any], row: NDArray[np.int64]) -> Flags:
+        """Which tokens start a word: as the example says, or as its ids tell."""
+        if "word_starts" in example:
+            return np.asarray(example["word_starts"], dtype=np.bool_)
+        if "word_ids" in example:
+            words = np.array([-1 if word is None else word for word in example["word_ids"]])
+            return (words >= 0) & (np.diff(words, prepend=-1) != 0)
+        if self.policies <= {"token", "sentinel", "diffusion"}:
+            return np.ones(len(row), dtype=np.bool_)
+        return self._told(number, row)
+
+    def _told(self, number: int, row: NDArray[np.int64]) -> Flags:
+        """Which tokens start a word, by encoding once more what the ids spell: the same ids tell their words."""
+        if self.opens is not None:
+            flags: Flags = self.opens[row]
+            return flags
+        flags = np.zeros(len(row), dtype=np.bool_)
+        for run in _runs(np.flatnonzero(~self.vocabulary.is_special[row])):
+            text = str(self.tokenizer.decode(row[run].tolist(), clean_up_tokenization_spaces=False))
+            (encoded,) = tokenizers.encode(self.tokenizer, [text])
+            if encoded.ids.tolist() != row[run].tolist():
+                raise BadInput(
+                    f"example {number} of the batch: its ids alone do not tell where words start with this tokenizer; "
+                    "give `word_ids` or `word_starts` with each example"
+                )
+            flags[run] = encoded.word_starts
+        return flags
+
+
+def _openers(tokenizer: PreTrainedTokenizerFast) -> Flags | None:
+    """V flags of the tokens that start a word, where a token's own form tells: WordPiece marks the others."""
+    model = tokenizer.backend_tokenizer.model
+    if not isinstance(model, models.WordPiece):
+        return None
+    pieces = tokenizer.get_vocab()
+    flags = np.zeros(max(pieces.values()) + 1, dtype=np.bool_)
+    for piece, number in pieces.items():
+        flags[number] = not piece.startswith(model.continuing_subword_prefix)
+    return flags
+
+
+def _runs(places: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Places cut where they are not neighbours."""
+    return np.split(places, np.flatnonzero(np.diff(places) != 1) + 1) if len(places) else []
+
+
+def _number(example: Mapping[str, Any], row: NDArray[np.int64]) -> int:
+    """What an example's draws are keyed by: its number, or its content, the padding left out."""
+    if "number" in example:
+        return int(example["number"])
+    size = int(np.sum(example["attention_mask"])) if "attention_mask" in example else len(row)
+    words = mix(row[:size].astype(np.uint64) + np.arange(1, size + 1, dtype=np.uint64) * GOLDEN)
+    return int(mix(np.sum(words, dtype=np.uint64, keepdims=True))[0] >> np.uint64(1))
+
+
+def _padded(rows: Sequence[Any], width: int, value: int) -> NDArray[np.int64]:
+    grid = np.full((len(rows), width), value, dtype=np.int64)
+    for line, row in zip(grid, rows, strict=True):
+        line[: len(row)] = np.asarray(row)
+    return grid
+
+
+def _batch(blocks: Blocks, corrupted: Corrupted) -> dict[str, NDArray[Any]]:
+    """The batch as transformers' models take it."""
+    if corrupted.answer is not None and corrupted.documents is not None:
+        width = max(int((corrupted.documents > 0).sum(axis=1).max()), 1)
+        labels = np.where(corrupted.answer.documents > 0, corrupted.answer.ids, IGNORED)
+        return {
+            "input_ids": corrupted.ids[:, :width].astype(np.int64),
+            "attention_mask": (corrupted.documents[:, :width] > 0).astype(np.int64),
+            "labels": labels.astype(np.int64),
+        }
+    batch: dict[str, NDArray[Any]] = {
+        "input_ids": corrupted.ids.astype(np.int64),
+        "attention_mask": (blocks.documents > 0).astype(np.int64),
+    }
+    if corrupted.order is not None:
+        return {**batch, **_two_streams(corrupted)}
+    labels = np.full(blocks.ids.shape, IGNORED, dtype=np.int64)
+    labels[corrupted.hidden] = corrupted.targets
+    batch["labels"] = labels
+    if corrupted.weights is not None:
+        batch["weights"] = corrupted.weights.astype(np.float32)
+    return batch
+
+
+def _two_streams(corrupted: Corrupted) -> dict[str, NDArray[Any]]:
+    """What transformers' XLNet takes: who may not be seen by whom, which positions are asked for, and their tokens."""
+    order = corrupted.order
+    assert order is not None
+    later = (order[:, None, :] >= order[:, :, None]) & (order[:, None, :] > 0)
+    counts = np.count_nonzero(corrupted.hidden, axis=1)
+    row, column = np.nonzero(corrupted.hidden)
+    nth = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    most = max(int(counts.max(initial=0)), 1)
+    asked = np.zeros((len(order), most, order.shape[1]), dtype=np.float32)
+    asked[row, nth, column] = 1
+    labels = np.full((len(order), most), IGNORED, dtype=np.int64)
+    labels[row, nth] = corrupted.targets
+    return {"perm_mask": later.astype(np.float32), "target_mapping": asked, "labels": labels}

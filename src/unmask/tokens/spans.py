@@ -1,0 +1,159 @@
+"""Entities and phrases of a corpus, found in its text and kept as stretches of its token stream.
+
+In: texts in the order of the stream, and a way to find spans in them. Out: an array of token stretches, from which
+any part of the stream can be marked without looking at the rest.
+
+    spans.entity.npy    int64, S × 2: where each span begins and ends in the split's token stream, ascending
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ahocorasick_rs
+import numpy as np
+from numpy.typing import NDArray
+from transformers import PreTrainedTokenizerFast
+
+from unmask.errors import BadInput, Damaged
+from unmask.records import Ids, Integers
+from unmask.tokens.phrases import read_list
+from unmask.tokens.tokenizer import encode
+
+Span = tuple[int, int]  # the first character and the one after the last
+Finder = Callable[[Sequence[str]], list[list[Span]]]  # the spans of each text, ascending, none overlapping
+BATCH = 256  # texts at a time: enough for every core
+
+
+def gazetteer(phrases: Sequence[str]) -> Finder:
+    """Find these phrases, as whole words, the longest where they overlap.
+
+    One automaton finds all of them in one pass over a text (Aho and Corasick 1975), however many there are.
+
+    >>> gazetteer(["New York", "New York Times", "art"])(["The New York Times of New Yorkers, art."])
+    [[(4, 18), (35, 38)]]
+    """
+    automaton = ahocorasick_rs.AhoCorasick(list(phrases))
+
+    def find(texts: Sequence[str]) -> list[list[Span]]:
+        return [_longest(text, automaton.find_matches_as_indexes(text, overlapping=True)) for text in texts]
+
+    return find
+
+
+def gazetteer_file(path: Path | str) -> Finder:
+    """Find the phrases of a file, one a line."""
+    return gazetteer(read_list(path))
+
+
+def spacy_finder(model: str, kind: str) -> Finder:
+    """Find what a spaCy pipeline calls an entity, or, for the kind `phrase`, a noun chunk."""
+    try:
+        import spacy
+    except ModuleNotFoundError:
+        raise BadInput("spaCy is not installed: pip install 'unmask[spacy]'") from None
+    try:
+        pipeline = spacy.load(model)
+    except OSError:
+        raise BadInput(f"spaCy has no pipeline {model!r}: python -m spacy download {model}") from None
+
+    def find(texts: Sequence[str]) -> list[list[Span]]:
+        documents = pipeline.pipe(texts)
+        chosen = ((doc.noun_chunks if kind == "phrase" else doc.ents) for doc in documents)
+        return [[(span.start_char, span.end_char) for span in spans] for spans in chosen]
+
+    return find
+
+
+def _longest(text: str, matches: list[tuple[int, int, int]]) -> list[Span]:
+    """Of matches that stand as whole words, the leftmost, and of those the longest."""
+    spans: list[Span] = []
+    whole = {
+        (begin, end)
+        for _, begin, end in matches
+        if not _inside_word(text, begin) and not _inside_word(text, end)
+    }
+    for begin, end in sorted(whole, key=lambda span: (span[0], -span[1])):
+        if not spans or begin >= spans[-1][1]:
+            spans.append((begin, end))
+    return spans
+
+
+def _inside_word(text: str, place: int) -> bool:
+    """Whether a place is between two letters or digits of a script that is written with spaces."""
+    if not 0 < place < len(text):
+        return False
+    before, after = text[place - 1], text[place]
+    return before.isalnum() and after.isalnum() and max(before, after) < "\u0e00"
+
+
+def stretches(texts: Iterable[str], tokenizer: PreTrainedTokenizerFast, find: Finder) -> tuple[Integers, int]:
+    """S × 2: the spans of the texts as stretches of their token stream, and how many tokens that has."""
+    found: list[Integers] = [np.zeros((0, 2), dtype=np.int64)]
+    begin = 0
+    for some in _batches(texts):
+        for encoded, spans in zip(encode(tokenizer, some, offsets=True), find(some), strict=True):
+            assert encoded.offsets is not None  # asked for
+            if spans:
+                found.append(begin + token_stretches(encoded.offsets, spans))
+            begin += len(encoded.ids)
+    return np.concatenate(found), begin
+
+
+def token_stretches(offsets: NDArray[np.int32], spans: Sequence[Span]) -> Integers:
+    """S × 2: the tokens that each span of characters covers, in whole or in part; spans without a token are left out.
+
+    >>> token_stretches(np.array([(0, 3), (3, 7), (7, 12)]), [(4, 12), (12, 15)])
+    array([[1, 3]])
+    """
+    ends = np.maximum.accumulate(offsets[:, 1])
+    chars = np.asarray(spans, dtype=np.int64)
+    first = np.searchsorted(ends, chars[:, 0], side="right")
+    last = np.searchsorted(offsets[:, 0], chars[:, 1], side="left")
+    both = np.stack((first, last), axis=1)
+    both[1:, 0] = np.maximum(both[1:, 0], both[:-1, 1])  # a token in two spans is of the first
+    kept: Integers = both[both[:, 0] < both[:, 1]]
+    return kept
+
+
+@dataclass(frozen=True)
+class Spans:
+    """The marked spans of a split, by their place in its token stream."""
+
+    stretches: Integers  # S 2
+
+    @classmethod
+    def open(cls, path: Path) -> Spans:
+        """Open a file of spans, without reading it."""
+        try:
+            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        except FileNotFoundError as error:
+            raise Damaged(f"{path}: missing") from error
+        except (ValueError, EOFError) as error:
+            raise Damaged(f"{path}: not a whole array file") from error
+        if array.ndim != 2 or array.shape[1] != 2 or array.dtype != np.int64:
+            raise Damaged(f"{path}: holds {array.dtype} of shape {array.shape}, which no file of spans does")
+        return cls(array)
+
+    def marks(self, start: int, stop: int) -> Ids:
+        """For each token between two places of the stream the number of its span, from 1; 0 is none."""
+        first = int(np.searchsorted(self.stretches[:, 1], start, side="right"))
+        last = int(np.searchsorted(self.stretches[:, 0], stop, side="left"))
+        marks = np.zeros(stop - start, dtype=np.int32)
+        for number, (begin, end) in enumerate((self.stretches[first:last] - start).tolist(), start=1):
+            marks[max(begin, 0) : end] = number
+        return marks
+
+
+def _batches(texts: Iterable[str]) -> Iterable[list[str]]:
+    batch: list[str] = []
+    for text in texts:
+        batch.append(text)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unmask.errors import Damaged
+from unmask.tokens.learn import train
+from unmask.tokens.spans import Spans, gazetteer, gazetteer_file, stretches, token_stretches
+from unmask.tokens.tokenizer import encode
+
+TEXTS = [
+    "New York is not the New York Times.",
+    "nothing here",
+    "",
+    "In 東京都 and in New Yorkers' York.",
+] * 100
+PHRASES = ["New York", "New York Times", "York", "東京"]
+
+
+def test_the_longest_phrase_that_stands_as_whole_words_is_found():
+    found = gazetteer(PHRASES)(TEXTS[:4])
+    assert [[text[begin:end] for begin, end in spans] for text, spans in zip(TEXTS, found, strict=False)] == [
+        ["New York", "New York Times"],
+        [],
+        [],
+        ["東京", "York"],  # unspaced script needs no word's end, "New Yorkers" is no New York
+    ]
+
+
+@given(st.text("ab ", max_size=40), st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_size=4))
+@settings(deadline=None)
+def test_matches_are_those_of_a_loop(text, phrases):
+    (found,) = gazetteer(phrases)([text])
+    expected, place = [], 0
+    while place < len(text):
+        ends = [place + len(phrase) for phrase in phrases if text.startswith(phrase, place)]
+        whole = [end for end in ends if end == len(text) or text[end] == " "]
+        if whole and (place == 0 or text[place - 1] == " "):
+            expected.append((place, max(whole)))
+            place = max(whole)
+        else:
+            place += 1
+    assert found == expected
+
+
+def test_a_gazetteer_file_has_a_phrase_a_line(tmp_path):
+    (tmp_path / "places.txt").write_text("New York\nParis\n")
+    assert gazetteer_file(tmp_path / "places.txt")(["Paris, New York"]) == [[(0, 5), (7, 15)]]
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "bpe", "unigram"])
+def test_spans_become_stretches_of_the_token_stream(kind, tmp_path):
+    tokenizer = train(TEXTS, kind, {"wordpiece": 60, "bpe": 300, "unigram": 44}[kind], True)
+    found, total = stretches(TEXTS, tokenizer, gazetteer(PHRASES))
+    encoded = encode(tokenizer, TEXTS, offsets=True)
+    assert total == sum(len(one.ids) for one in encoded)
+    assert (np.diff(found.ravel()) >= 0).all() and len(found) == 400
+    np.save(tmp_path / "spans.entity.npy", found)
+    spans = Spans.open(tmp_path / "spans.entity.npy")
+    first = encoded[0]
+    marks = spans.marks(0, len(first.ids))
+    covered = [
+        TEXTS[0][first.offsets[marks == number][0][0] : first.offsets[marks == number][-1][1]].strip()
+        for number in np.unique(marks[marks > 0])
+    ]
+    assert covered == ["New York", "New York Times"]
+
+
+def test_any_part_of_the_stream_can_be_marked():
+    spans = Spans(np.array([[2, 4], [4, 5], [9, 12]]))
+    assert spans.marks(0, 12).tolist() == [0, 0, 1, 1, 2, 0, 0, 0, 0, 3, 3, 3]
+    assert spans.marks(3, 10).tolist() == [1, 2, 0, 0, 0, 0, 3]
+    assert spans.marks(5, 9).tolist() == [0, 0, 0, 0]
+    assert Spans(np.zeros((0, 2), dtype=np.int64)).marks(0, 2).tolist() == [0, 0]
+
+
+def test_a_token_that_a_span_covers_in_part_is_part_of_it_and_of_one_span_only():
+    offsets = np.array([(0, 3), (3, 9), (9, 12)])
+    assert token_stretches(offsets, [(2, 4), (5, 10)]).tolist() == [[0, 2], [2, 3]]
+
+
+def test_a_damaged_file_of_spans_is_named(tmp_path):
+    for name, content in (("short", b"\x93NUMPY"), ("other", None)):
+        path = tmp_path / name
+        if content is None:
+            np.save(path.with_suffix(".npy"), np.zeros(3))
+            path = path.with_suffix(".npy")
+        else:
+            path.write_bytes(content)
+        with pytest.raises(Damaged, match=name):
+            Spans.open(path)
+    with pytest.raises(Damaged, match="missing"):
+        Spans.open(tmp_path / "nowhere.npy")
