@@ -26,7 +26,7 @@ def test_blocks_are_paragraphs_and_what_is_not_prose_is_left_out() -> None:
       <pre><code>nap(8)</code></pre><script>alert("x")</script>
       <ul><li>one<li>two</ul>
       <table><tr><td>left</td><td>right</td></tr></table>
-      loose text <div>inner</div> after
+      loose text <div><b>inner</b></div> after
       <footer>© us</footer></body></html>"""
     expected = "Of cats|They sleep, and use nap() & such.|one|two|left right|loose text|inner|after"
     assert html(page.encode()) == [Document(expected.replace("|", "\n"), "page", 1)]

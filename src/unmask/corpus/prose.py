@@ -40,6 +40,7 @@ INLINE |= {"i", "img", "ins", "kbd", "label", "mark", "q", "rp", "rt", "ruby", "
 INLINE |= {"strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"}
 SPACED = {"br", "td", "th"}  # they end a word, not a paragraph
 
+END = "\0"  # no page holds this character
 CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
 
@@ -91,33 +92,22 @@ def paragraphs(page: str) -> Iterator[str]:
         root = lxml.html.document_fromstring(page.encode(), parser=parser, ensure_head_body=True)
     except lxml.etree.ParserError:  # its way to say that there is no element
         return
-    words: list[str] = []
-    for piece in _pieces(root):
-        if piece is not None:
-            words.append(piece)
-        elif paragraph := " ".join("".join(words).split()):
+    for block in "".join(_pieces(root)).split(END):
+        if paragraph := " ".join(block.split()):
             yield paragraph
-            words = []
-        else:
-            words = []
 
 
-def _pieces(root: lxml.html.HtmlElement) -> Iterator[str | None]:
-    """Text in reading order, and None where a paragraph ends."""
+def _pieces(root: lxml.html.HtmlElement) -> Iterator[str]:
+    """Text in reading order, with END where a paragraph begins or ends."""
     walk = lxml.etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
-        inline = element.tag in INLINE
-        if event == "start":
-            if _left_out(element):
-                walk.skip_subtree()
-            elif element.text:
-                yield None if not inline and element.tag not in SPACED else ""
-                yield element.text
-            continue
-        yield "" if inline else " " if element.tag in SPACED else None
-        if element.tail:
-            yield element.tail
-    yield None
+        yield "" if element.tag in INLINE else " " if element.tag in SPACED else END
+        if event == "end":
+            yield element.tail or ""
+        elif _left_out(element):
+            walk.skip_subtree()
+        else:
+            yield element.text or ""
 
 
 def _left_out(element: lxml.html.HtmlElement) -> bool:

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import daft
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from unmask.corpus import intake
+from unmask.corpus.collect import CollectConfig, Collected, collect, plan
+from unmask.errors import BadInput, Refused
+
+TEXTS = [f"This is document number {number}, and it is long enough." for number in range(400)]
+
+
+def write(path: Path, texts: list[str]) -> Path:
+    path.write_text("\n\n".join(texts), encoding="utf-8")
+    return path
+
+
+def rows(corpus: Path, side: str) -> list[dict[str, object]]:
+    return [row for path in sorted((corpus / side).iterdir()) for row in pq.read_table(path).to_pylist()]
+
+
+def texts(corpus: Path, side: str) -> list[object]:
+    return [row["text"] for row in rows(corpus, side)]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("source") / "source.txt", TEXTS)
+
+
+@pytest.fixture(scope="module")
+def collected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Collected:
+    return collect([str(source)], tmp_path_factory.mktemp("collected") / "corpus")
+
+
+def test_documents_stay_in_order_with_their_place(collected: Collected, source: Path) -> None:
+    train, valid = rows(collected.path, "train"), rows(collected.path, "valid")
+    both = sorted([*train, *valid], key=lambda row: row["line"])  # type: ignore[arg-type, return-value]
+    expected = [{"text": text, "source": str(source), "line": 2 * n + 1} for n, text in enumerate(TEXTS)]
+    assert both == expected
+    assert train == [row for row in expected if row in train]
+    assert {path.name for path in collected.path.iterdir()} == {"train", "valid"}
+
+
+def test_the_side_is_the_digest_of_the_text_alone(collected: Collected) -> None:
+    def place(text: str) -> float:
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest()[:8], "big") / 2**64
+
+    assert texts(collected.path, "valid") == [text for text in TEXTS if place(text) < 0.01]
+    assert texts(collected.path, "train") == [text for text in TEXTS if place(text) >= 0.01]
+
+
+def test_every_document_read_is_accounted_for(tmp_path: Path) -> None:
+    lines = [
+        '{"text": "The first of two that are alike."}',
+        '{"text": "short"}',
+        '{"text": " \\u0000\\n "}',
+        '{"text": "  The first of two\\tthat are alike. "}',
+        '{"text": "A document of its own, as it should be."}',
+        '{"body": "no text"}',
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    result = collect([str(tmp_path / "a.jsonl")], tmp_path / "corpus")
+    assert result.counts == {
+        "read": 5,
+        "malformed": 1,
+        "empty": 1,
+        "short": 1,
+        "duplicate": 1,
+        "train": 1,
+        "valid": 1,
+    }
+    assert list(result.counts) == ["read", "malformed", "empty", "short", "duplicate", "train", "valid"]
+    kept = [*rows(tmp_path / "corpus", "train"), *rows(tmp_path / "corpus", "valid")]
+    assert sorted(row["line"] for row in kept) == [1, 5]  # type: ignore[type-var]
+    assert result.text_bytes == sum(len(str(row["text"])) for row in kept)
+    assert result.bytes_read == (tmp_path / "a.jsonl").stat().st_size
+    [line] = (tmp_path / "corpus" / "quarantine.jsonl").read_text().splitlines()
+    assert json.loads(line)["line"] == 6
+
+
+def test_the_same_input_gives_the_same_bytes(collected: Collected, source: Path, tmp_path: Path) -> None:
+    again = collect([str(source)], tmp_path / "corpus")
+    for side in ("train", "valid"):
+        one, two = (corpus / side / "00000.parquet" for corpus in (collected.path, again.path))
+        assert one.read_bytes() == two.read_bytes()
+    assert again.fingerprint == collected.fingerprint
+
+
+def test_the_fingerprint_is_of_the_documents_not_of_the_files(collected: Collected, tmp_path: Path) -> None:
+    lines = "".join(json.dumps({"text": f"  {text} "}) + "\n" for text in TEXTS[:200])
+    (tmp_path / "1.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    write(tmp_path / "2.txt", TEXTS[200:])
+    assert collect([str(tmp_path)], tmp_path / "corpus").fingerprint == collected.fingerprint
+    digests = b"".join(hashlib.blake2b(text.encode(), digest_size=16).digest() for text in TEXTS)
+    assert collected.fingerprint == hashlib.sha256(digests).hexdigest()
+
+
+def test_the_size_of_waves_changes_nothing(
+    collected: Collected, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "WAVE", 5_000)
+    again = collect([str(source)], tmp_path / "corpus")
+    assert again.fingerprint == collected.fingerprint
+    for side in ("train", "valid"):
+        assert rows(again.path, side) == rows(collected.path, side)
+
+
+def test_documents_that_are_added_move_none_of_those_already_there(
+    collected: Collected, tmp_path: Path
+) -> None:
+    more = [f"Yet another document, number {number}, comes first." for number in range(300)]
+    result = collect([str(write(tmp_path / "more.txt", more + TEXTS))], tmp_path / "corpus")
+    for side in ("train", "valid"):
+        old = set(TEXTS)
+        assert [text for text in texts(result.path, side) if text in old] == texts(collected.path, side)
+
+
+def test_a_lone_document_is_for_training_and_of_two_one_is_held_out(tmp_path: Path) -> None:
+    one = collect([str(write(tmp_path / "one.txt", TEXTS[:1]))], tmp_path / "one")
+    assert (texts(one.path, "train"), texts(one.path, "valid")) == (TEXTS[:1], [])
+    two = collect([str(write(tmp_path / "two.txt", TEXTS[:2]))], tmp_path / "two")
+    assert (two.counts["train"], two.counts["valid"]) == (1, 1)
+
+
+def test_nothing_left_is_one_line_that_says_why(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "short"}\n{"text": ""}\n{"txt": "x"}\n')
+    with pytest.raises(BadInput) as raised:
+        collect([str(tmp_path / "a.jsonl")], tmp_path / "corpus")
+    assert str(raised.value) == (
+        f"no document is left of 2 read from 1 file: 1 malformed (first {tmp_path}/a.jsonl:3: no field 'text'; "
+        "there are 'txt'), 1 empty, 1 shorter than 20 characters"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_what_is_already_there_is_not_touched(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "mine").write_text("precious")
+    with pytest.raises(Refused, match="already there"):
+        collect([str(source)], tmp_path / "corpus")
+    assert (tmp_path / "corpus" / "mine").read_text() == "precious"
+
+
+@pytest.mark.parametrize(("field", "value"), [("valid", 0.0), ("valid", 1.0), ("min_characters", 0)])
+def test_a_setting_that_cannot_be_is_named(field: str, value: float) -> None:
+    with pytest.raises(BadInput, match=f"{field} is {value}"):
+        CollectConfig(**{field: value})
+
+
+def test_the_plan_is_columns_in_and_columns_out() -> None:
+    raw = pa.table({"text": ["Cafe\u0301  au lait\x00", ""], "source": ["a", "b"], "line": [1, 2]})
+    table = plan(daft.from_arrow(raw)).to_pydict()
+    assert table["text"] == ["Café au lait", ""]
+    assert table["characters"] == [12, 0]
+    assert table["digest"][1] == hashlib.blake2b(b"", digest_size=16).digest()
+    assert (table["source"], table["line"]) == (["a", "b"], [1, 2])
+
+
+RUN = """
+import sys
+from pathlib import Path
+from unmask.corpus.collect import collect
+{prelude}
+print("ready", flush=True)
+collect([sys.argv[1]], Path(sys.argv[2]))
+"""
+
+
+def start(source: str, out: Path, prelude: str = "") -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-c", RUN.format(prelude=prelude), source, str(out)]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+    assert process.stdout
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_leaves_nothing_that_looks_complete(
+    tmp_path: Path, ending: signal.Signals
+) -> None:
+    with start("-", tmp_path / "corpus") as process:
+        assert process.stdin
+        process.stdin.write(b"A document that is long enough.\n\n" * 1_000)
+        process.stdin.flush()
+        while not any(tmp_path.iterdir()):
+            time.sleep(0.02)
+        process.send_signal(ending)
+        process.wait()
+    left = [path.name for path in tmp_path.iterdir()]
+    assert left == ([] if ending == signal.SIGINT else [".corpus.writing"])
+    if left:  # what a killed run leaves does not stand in the way of the next
+        collect([str(write(tmp_path / "a.txt", TEXTS))], tmp_path / "corpus")
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "corpus"]
+
+
+def test_a_full_disk_is_one_line_that_names_the_place(tmp_path: Path) -> None:
+    large = write(tmp_path / "large.txt", [f"{number} " + "some words " * 50 for number in range(20_000)])
+    prelude = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))"
+    with start(str(large), tmp_path / "corpus", prelude) as process:
+        _, errors = process.communicate()
+    assert (
+        errors.decode()
+        .splitlines()[-1]
+        .startswith(f"unmask.errors.NoSpace: {tmp_path}/corpus: the disk is full")
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["large.txt"]
+
+
+def test_daft_reports_to_nobody() -> None:
+    ask = "import unmask.corpus.collect; from daft.scarf_telemetry import opted_out; print(opted_out())"
+    answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert answer.stdout == "True\n"
