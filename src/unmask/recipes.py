@@ -10,7 +10,7 @@ from unmask.errors import BadInput
 from unmask.models.families import FAMILIES, SIZES
 from unmask.training.loop import Training
 from unmask.training.optimizer import Optimizing
-from unmask.training.pretrain import Recipe
+from unmask.training.work import Recipe
 
 DEFAULT_FAMILY = "modernbert"
 
@@ -29,5 +29,11 @@ TRAINING = {
     "tiny": Training(rows=16, micro=16),
     "mini": Training(rows=16, micro=16),
     "small": Training(rows=32, micro=16, optimizing=Optimizing(muon=1.5e-2, adamw=2e-3)),
-    "base": Training(length=512, rows=64, micro=8, rate=0.3, optimizing=Optimizing(muon=1e-2, adamw=1e-3)),
+    "base": Training(
+        length=512,
+        rows=64,
+        micro=8,
+        rate="linear 0.3 0.15",
+        optimizing=Optimizing(muon=1e-2, adamw=1e-3),
+    ),
 }

@@ -69,7 +69,7 @@ def verify(path: Location, /) -> Verified:
     Args:
         path: The data directory.
     """
-    from unmask.tokens.dataset import verify as run
+    from unmask.tokens.manifest import verify as run
 
     return run(Path(path))
 
@@ -102,9 +102,7 @@ def pretrain(
         resume: Go on with the run that is already there.
     """
     from unmask.recipes import recipe as named
-    from unmask.training.pretrain import Budget
-    from unmask.recipes import recipe as named
-    from unmask.training.pretrain import Budget
+    from unmask.training.budget import Budget
     from unmask.training.pretrain import pretrain as run
 
     budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
@@ -134,6 +132,9 @@ def evaluate(
         rate: The fraction of tokens hidden.
         limit: Measure on an even sample of about so many tokens, instead of all that are held out.
     """
+    from unmask.inference.locate import model_directory
+
+    model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
     from unmask.evaluation.intrinsic import evaluate as run
 
     return run(Path(model), Path(data), length=length, seed=seed, rate=rate, limit=limit)
@@ -151,13 +152,14 @@ def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...]
         top: How many candidates for each blank.
         targets: Only these words, the likeliest first; they come after the texts.
     """
+    from unmask.inference.locate import model_directory
+
+    if not texts:
+        raise BadInput('nothing to fill: give a text with a blank, such as "Paris is in [MASK]."')
+    model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
     from unmask.inference.fill import fill as run
     from unmask.inference.load import load
 
-    if not texts:
-        raise BadInput(
-            'nothing to fill: give a text with a blank, such as "The capital of France is [MASK]."'
-        )
     loaded = load(Path(model))
     if texts != ("-",):
         return run(loaded, texts, top=top, targets=targets)

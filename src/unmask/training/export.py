@@ -6,10 +6,13 @@ In: a model, its tokenizer and what the run knows. Out: `model/`, whole or not t
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from transformers import PreTrainedModel
+from transformers.utils import logging
 
 from unmask.files import sha256_of, whole_directory
 
@@ -19,20 +22,30 @@ WEIGHTS = "model.safetensors"
 def export(model: PreTrainedModel, tokenizer: Path, out: Path, card: str) -> str:
     """Write the model, its tokenizer and its card; gives the SHA-256 of the weights."""
     with whole_directory(out) as aside:
-        model.save_pretrained(aside)
+        with quietly():
+            model.save_pretrained(aside)
         for file in tokenizer.iterdir():
             shutil.copy(file, aside / file.name)
         (aside / "README.md").write_text(card, encoding="utf-8")
     return sha256_of(out / WEIGHTS)
 
 
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without transformers' own progress bars."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
 def model_card(description: dict[str, Any], manifest: dict[str, Any], figures: dict[str, Any]) -> str:
     """What the model was made of and how well it does."""
     recipe, training = description["recipe"], description["recipe"]["training"]
     counts = manifest["counts"]
-    policy = f"`{training['policy']}`, {training['rate']:.0%} of tokens hidden"
-    if training["final_rate"] != training["rate"]:
-        policy += f" at the start and {training['final_rate']:.0%} at the end"
     return f"""---
 library_name: transformers
 pipeline_tag: fill-mask
@@ -48,7 +61,7 @@ A masked language model, trained from scratch by unmask {description["unmask"]}.
 | data | {counts["train"]:,} documents, {manifest["tokens"]["train"]:,} tokens |
 | data fingerprint | `{description["data"]}` |
 | tokenizer | {manifest["settings"]["tokenizer"]}, {figures["vocabulary"]:,} tokens |
-| masking | {policy}; fresh masks each epoch |
+| masking | policy `{training["policy"]}`, rate `{training["rate"]}`, fresh masks each epoch |
 | blocks | {training["length"]} tokens, packed; documents do not see each other |
 | seen | {figures["tokens"]:,} tokens in {figures["steps"]:,} steps ({figures["epochs"]:.1f} passes) |
 | seed | {description["seed"]} |

@@ -12,58 +12,48 @@ from itertools import pairwise
 
 import numpy as np
 
-from unmask.corruption.policy import Policy, corrupt
+from unmask.corruption.plan import Plan as Hiding
+from unmask.corruption.plan import corrupt_by
 from unmask.records import Batch, Blocks, Corrupted, Vocabulary
 from unmask.tokens.collate import collate
 from unmask.tokens.pack import AROUND, Pieces, Plan, Stream, cut, packed, read_blocks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Feed:
     """The micro-batches of every step."""
 
     stream: Stream
     vocabulary: Vocabulary
-    policy: Policy
+    hiding: Hiding
     length: int
     rows: int  # blocks in a step
     micro: int  # blocks in a micro-batch
+    steps: int  # of the whole run: how far it is decides the stage and the rate
     seed: int
 
-    @classmethod
-    def of(
-        cls,
-        stream: Stream,
-        vocabulary: Vocabulary,
-        policy: Policy,
-        *,
-        length: int,
-        rows: int,
-        micro: int,
-        seed: int,
-    ) -> Feed:
-        """A feed over a split."""
-        return cls(stream, vocabulary, policy, length, rows, min(micro, rows), seed)
-
-    def micro_batches(self, step: int, rate: float) -> list[Batch]:
-        """The micro-batches of a step, in order; `rate` is the fraction hidden at this step."""
+    def micro_batches(self, step: int) -> list[Batch]:
+        """The micro-batches of a step, in order."""
         begin, end = step * self.rows, (step + 1) * self.rows
         edges = [*range(begin, end, self.micro), end]
-        return [self._batch(first, last, rate) for first, last in pairwise(edges)]
+        progress = step / max(1, self.steps - 1)
+        return [self._batch(first, last, progress) for first, last in pairwise(edges)]
 
-    def _batch(self, begin: int, end: int, rate: float) -> Batch:
+    def _batch(self, begin: int, end: int, progress: float) -> Batch:
         """Blocks `begin` to `end` of the whole run; they may lie in two epochs or, on little text, in many."""
         per_epoch = self.plan(0).blocks
         parts: list[tuple[Blocks, Corrupted]] = []
         while begin < end:
             epoch, number = divmod(begin, per_epoch)
             count = min(end - begin, per_epoch - number)
-            blocks = read_blocks(
-                self.stream, self.plan(epoch), np.arange(number, number + count), self.vocabulary
-            )
-            parts.append((blocks, corrupt(blocks, self.policy, self.vocabulary, seed=self.seed, rate=rate)))
+            numbers = np.arange(number, number + count)
+            blocks = read_blocks(self.stream, self.plan(epoch), numbers, self.vocabulary)
+            parts.append((blocks, self._hide(blocks, progress)))
             begin += count
         return collate(*(parts[0] if len(parts) == 1 else _stacked(parts, self.vocabulary.pad)))
+
+    def _hide(self, blocks: Blocks, progress: float) -> Corrupted:
+        return corrupt_by(blocks, self.hiding, self.vocabulary, seed=self.seed, progress=progress)
 
     def plan(self, epoch: int) -> Plan:
         """The packing of an epoch."""
@@ -73,9 +63,6 @@ class Feed:
     def pieces(self) -> Pieces:
         """The documents, cut to the block length."""
         return cut(self.stream.ends, self.length - AROUND)
-
-    def __hash__(self) -> int:
-        return id(self)
 
 
 @lru_cache(maxsize=2)  # a step may lie in two epochs

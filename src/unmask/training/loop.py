@@ -19,12 +19,13 @@ import torch
 from torch.nn.utils import clip_grad_norm_
 from transformers import PreTrainedModel
 
-from unmask.corruption.policy import named
+from unmask.corruption.plan import parse
 from unmask.corruption.randomness import Draws
 from unmask.errors import Diverged
 from unmask.objectives.mlm import mlm
-from unmask.records import Batch
+from unmask.records import Batch, Vocabulary
 from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.pack import Stream
 from unmask.training.feed import Feed
 from unmask.training.optimizer import Optimizer, Optimizing, rate_at
 
@@ -38,9 +39,8 @@ class Training:
     length: int = 128  # tokens in a block
     rows: int = 16  # blocks in a step
     micro: int = 16  # blocks in a micro-batch, the unit of work
-    policy: str = "token"
-    rate: float = 0.25  # fraction hidden at the first step …
-    final_rate: float = 0.15  # … and at the last: a falling rate beats a constant one (Ankner et al. 2024)
+    policy: str = "token"  # what is hidden, as `corruption.plan` reads it: "span 0.7, token 0.3"
+    rate: str = "linear 0.25 0.15"  # of all tokens; a falling rate beats a constant one (Ankner et al. 2024)
     dropout: float = 0.0  # none for a single pass over the data
     optimizing: Optimizing = field(default_factory=Optimizing)
 
@@ -126,22 +126,16 @@ def evaluating(model: PreTrainedModel) -> Iterator[None]:
         model.train(training)
 
 
-def hidden_rate(settings: Training, step: int, steps: int) -> float:
-    """The fraction hidden at a step: linear from the first rate to the last."""
-    done = step / max(1, steps - 1)
-    return settings.rate + (settings.final_rate - settings.rate) * done
-
-
-def feed_of(settings: Training, stream: Any, vocabulary: Any, seed: int) -> Feed:
-    """The feed that the settings describe."""
-    policy = named(settings.policy, rate=settings.rate)
-    return Feed.of(
-        stream,
-        vocabulary,
-        policy,
+def feed_of(settings: Training, stream: Stream, vocabulary: Vocabulary, steps: int, seed: int) -> Feed:
+    """The feed that the settings describe, for a run of so many steps."""
+    return Feed(
+        stream=stream,
+        vocabulary=vocabulary,
+        hiding=parse(settings.policy, settings.rate),
         length=settings.length,
         rows=settings.rows,
-        micro=settings.micro,
+        micro=min(settings.micro, settings.rows),
+        steps=steps,
         seed=seed,
     )
 
@@ -161,8 +155,7 @@ def train(
     model.train()
     while position.step < steps:
         begun = time.perf_counter()
-        rate = hidden_rate(settings, position.step, steps)
-        batches = feed.micro_batches(position.step, rate)
+        batches = feed.micro_batches(position.step)
         did = take_step(model, optimizer, batches, position.step, steps, seed)
         seconds = time.perf_counter() - begun
         factor = rate_at(position.step, steps, settings.optimizing.warmup, settings.optimizing.decay)
@@ -170,7 +163,7 @@ def train(
             "step": position.step + 1,
             "loss": did.measured.loss,
             "accuracy": did.measured.accuracy,
-            "hidden_rate": rate,
+            "hidden_rate": did.measured.predicted / max(1, did.tokens),
             "learning_rate": settings.optimizing.adamw * factor,
             "gradient_norm": did.gradient,
             "tokens": position.tokens + did.tokens,

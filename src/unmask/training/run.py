@@ -62,8 +62,13 @@ class Run:
         with saving(self.metrics), self.metrics.open("a", encoding="utf-8") as file:
             file.write(json.dumps(figures) + "\n")
 
+    def logged(self) -> Iterator[dict[str, Any]]:
+        """What was logged, line by line."""
+        with self.metrics.open(encoding="utf-8") as file:
+            yield from map(json.loads, file)
+
     def rewind(self, step: int) -> None:
-        """Take back what was logged after a step: it is going to happen again."""
+        """Take back what was logged after a step, and the end: it is going to happen again."""
         if not self.metrics.exists():
             return
         kept = [line for line in self.metrics.read_text(encoding="utf-8").splitlines() if _up_to(line, step)]
@@ -74,9 +79,10 @@ class Run:
 
 
 def _up_to(line: str, step: int) -> bool:
-    """Whether a line of metrics is whole and speaks of a step up to this one."""
+    """Whether a line of metrics is whole, speaks of a step up to this one, and not of the end of the run."""
     try:
-        return bool(json.loads(line)["step"] <= step)
+        figures = json.loads(line)
+        return bool(figures["step"] <= step) and not figures.get("final")
     except (ValueError, KeyError, TypeError):
         return False  # the last line of a process that was killed while it wrote
 
@@ -87,6 +93,7 @@ def opened(path: Path, asked: dict[str, Any], *, resume: bool) -> Iterator[Run]:
 
     What is asked for must be what the run is; the first field that differs is named.
     """
+    asked = json.loads(json.dumps(asked))  # as it comes back from run.json: tuples are lists there
     if path.is_file():
         raise BadInput(f"{path}: is a file; --out names a directory for the run")
     there = path.is_dir() and any(each.name != ".lock" for each in path.iterdir())

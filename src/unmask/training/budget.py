@@ -1,0 +1,82 @@
+"""How long to train: steps, tokens or minutes, all of which become steps.
+
+In: a budget. Out: a number of steps, settled before the first of them, so that the schedule ends with the budget and
+a resumed run ends where it would have.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from unmask.errors import BadInput
+from unmask.progress import task
+from unmask.training import loop
+from unmask.training.work import VALIDATION_SHARE, VALIDATION_TOKENS, VALIDATIONS, Work
+
+CALIBRATION_SHARE = 0.05  # of the minutes are spent on finding out how long a step takes
+CALIBRATION_STEPS = (4, 40)  # at the least and at the most
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """How long to train: one of the three."""
+
+    minutes: float | None = None
+    steps: int | None = None
+    tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        given = {name: value for name, value in asdict(self).items() if value is not None}
+        if len(given) > 1:
+            raise BadInput(f"one budget is enough, not {' and '.join('--' + name for name in given)}")
+        for name, value in given.items():
+            if not value > 0:
+                raise BadInput(f"--{name} {value}: give a number above 0")
+
+    @property
+    def given(self) -> bool:
+        """Whether there is one."""
+        return any(value is not None for value in asdict(self).values())
+
+
+def steps_for(budget: Budget, rows: int, length: int, trial: Callable[[], Work], begun: float) -> int:
+    """How many steps a budget buys; minutes are counted from `begun` and measured on a trial that is thrown away."""
+    if budget.steps is not None:
+        return budget.steps
+    if budget.tokens is not None:
+        return max(1, round(budget.tokens / (rows * length)))
+    if budget.minutes is None:
+        raise BadInput("how long? give --minutes, --steps or --tokens")
+    seconds = budget.minutes * 60
+    work = trial()
+    a_step = _seconds_a_step(work, CALIBRATION_SHARE * seconds)
+    a_token = _seconds_a_validated_token(work)
+    left = seconds - (time.perf_counter() - begun) - a_token * work.examples.tokens
+    # each step brings its share of the validations with it
+    return max(1, int(left / (a_step + a_token * VALIDATIONS * VALIDATION_SHARE * rows * length)))
+
+
+def _seconds_a_step(work: Work, seconds: float) -> float:
+    """The median of a few steps; the first two warm up."""
+    work.model.train()
+    least, most = CALIBRATION_STEPS
+    times: list[float] = []
+    begun = time.perf_counter()
+    with task("Calibrating") as progress:
+        while len(times) < least or (time.perf_counter() - begun < seconds and len(times) < most):
+            before = time.perf_counter()
+            batches = work.feed.micro_batches(len(times))
+            loop.take_step(work.model, work.optimizer, batches, len(times), work.steps, work.seed)
+            times.append(time.perf_counter() - before)
+            progress(1, note=f"{times[-1]:.2f} s a step")
+    return statistics.median(times[2:])
+
+
+def _seconds_a_validated_token(work: Work) -> float:
+    begun = time.perf_counter()
+    tokens = min(VALIDATION_TOKENS[0], work.examples.tokens)
+    loop.validate(work.model, work.examples, limit=tokens)
+    return (time.perf_counter() - begun) / max(1, tokens)

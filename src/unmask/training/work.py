@@ -1,0 +1,107 @@
+"""A model with what it is trained and measured on: what a run needs in memory.
+
+In: a data directory, a recipe, a number of steps and a seed. Out: the same beginning each time, or the moment that a
+checkpoint kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from transformers import PreTrainedModel
+
+from unmask.errors import BadInput, Damaged
+from unmask.models.families import build
+from unmask.tokens.collate import HELD_OUT_LENGTH, HeldOutSet
+from unmask.tokens.dataset import Dataset
+from unmask.training import checkpoint, loop
+from unmask.training.feed import Feed
+from unmask.training.loop import Measured, Position, Training
+from unmask.training.optimizer import Optimizer
+
+VALIDATIONS = 10  # over a run, besides the last, which takes all held-out text
+VALIDATION_SHARE = (
+    0.01  # tokens of a validation for each token trained on: about a thirtieth of the time in all
+)
+VALIDATION_TOKENS = (4_096, 65_536)  # at the least and at the most
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """A model and how it is trained."""
+
+    name: str
+    family: str
+    size: str
+    training: Training
+
+
+@dataclass(frozen=True)
+class Work:
+    """Everything that a step touches."""
+
+    dataset: Dataset
+    recipe: Recipe
+    steps: int
+    seed: int
+    model: PreTrainedModel
+    optimizer: Optimizer
+    feed: Feed
+    examples: HeldOutSet
+
+    @classmethod
+    def of(cls, dataset: Dataset, recipe: Recipe, steps: int, seed: int) -> Work:
+        """The beginning of a run."""
+        settings, vocabulary = recipe.training, dataset.vocabulary
+        model = build(
+            recipe.family,
+            recipe.size,
+            vocabulary,
+            length=settings.length,
+            dropout=settings.dropout,
+            seed=seed,
+        )
+        feed = loop.feed_of(settings, dataset.split("train"), vocabulary, steps, seed)
+        if not len(feed.pieces.starts):
+            raise BadInput(f"{dataset.path}: has no tokens to train on; prepare it from more text")
+        length = min(HELD_OUT_LENGTH, settings.length)
+        examples = HeldOutSet.of(dataset.split("valid"), vocabulary, length=length)
+        optimizer = Optimizer(model, settings.optimizing)
+        return cls(dataset, recipe, steps, seed, model, optimizer, feed, examples)
+
+    def go_on(self, saved: checkpoint.Checkpoint) -> Position:
+        """Take up a moment that was kept; names and shapes must be the model's own."""
+        own = dict(self.model.named_parameters())
+        try:
+            for name in own.keys() ^ saved.model.keys():
+                raise ValueError(f"{name} is not in both")
+            with torch.no_grad():
+                for name, parameter in own.items():
+                    if parameter.shape != saved.model[name].shape:
+                        shapes = tuple(saved.model[name].shape), tuple(parameter.shape)
+                        raise ValueError("{} is {}, not {}".format(name, *shapes))
+                    parameter.copy_(saved.model[name])
+            self.optimizer.restore(saved.optimizer)
+            return Position(**saved.state)
+        except (KeyError, TypeError, ValueError) as error:
+            raise Damaged(f"the checkpoint of step {saved.step} does not fit the model ({error})") from error
+
+    def save(self, folder: Path, position: Position, keep: int) -> None:
+        """Keep this moment."""
+        tensors = {name: parameter.detach() for name, parameter in self.model.named_parameters()}
+        moment = checkpoint.Checkpoint(position.step, tensors, self.optimizer.tensors(), asdict(position))
+        checkpoint.save(folder, moment, keep=keep)
+
+    def validate(self) -> Measured:
+        """Measure on a sample of the held-out text whose size is a share of what the run trains on."""
+        trained_on = self.steps * self.recipe.training.rows * self.recipe.training.length
+        least, most = VALIDATION_TOKENS
+        limit = min(most, max(least, int(trained_on * VALIDATION_SHARE)))
+        return loop.validate(self.model, self.examples, limit=limit)
+
+    @property
+    def parameters(self) -> int:
+        """How many weights the model has."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
