@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import random
 import re
 import subprocess
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from unmask.records import Vocabulary
+
+# one thread for each process: tests run side by side
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 WHO = (
     "the king|the cat|the dog|my sister|nobody|the river|her teacher|our neighbour|a quiet boy|the captain|"
@@ -141,5 +146,30 @@ def command() -> Callable[..., subprocess.CompletedProcess[str]]:
         line = [sys.executable, "-m", "unmask", *map(str, words)]
         done = subprocess.run(line, input=said, capture_output=True, timeout=120, check=False, **more)
         return subprocess.CompletedProcess(line, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def inside(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the command line in this process: the same, but what is heavy is already loaded."""
+
+    def run(
+        *words: object, stdin: str | bytes = b"", cwd: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        from unmask.cli import main
+
+        said = stdin.encode() if isinstance(stdin, str) else stdin
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(said)))
+        if cwd is not None:
+            monkeypatch.chdir(cwd)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as leaving:
+            main([str(word) for word in words])
+        out, err = capsys.readouterr()
+        assert isinstance(leaving.value.code, int)
+        return subprocess.CompletedProcess(words, leaving.value.code, out, err)
 
     return run

@@ -11,7 +11,7 @@ import unmask
 ROOT = Path(unmask.__file__).parent
 LAYERS = [
     {"records", "results", "errors"},
-    {"progress", "files"},
+    {"progress", "files", "terminal"},
     {"corpus", "corruption"},
     {"tokens"},
     {"models"},
@@ -20,8 +20,8 @@ LAYERS = [
     {"inference"},
     {"evaluation", "tasks"},
     {"recipes"},
+    {"demo"},
     {"verbs"},
-    {"terminal"},
     {"cli", "web"},
     {"__main__"},
 ]

@@ -42,6 +42,8 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
         if os.environ.get("UNMASK_TRACEBACK") and not isinstance(error, SystemExit):
             raise
         code = explain(error)
+        if isinstance(error, KeyboardInterrupt):  # Python may end by the signal instead, whatever the code
+            os._exit(code)
     try:
         sys.stdout.flush()
     except OSError:  # nobody reads it, or it cannot be written: Python would say so again on its way out
@@ -258,5 +260,5 @@ def explain(error: BaseException) -> int:
 
 def _failed(line: str, code: int) -> int:
     """One line on stderr, whatever the message holds; the code it goes with."""
-    print(f"unmask: {' '.join(line.split())}", file=sys.stderr)
+    print(f"unmask: {' '.join(line.split())}", file=sys.stderr, flush=True)
     return code

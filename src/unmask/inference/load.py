@@ -26,9 +26,9 @@ from transformers import (
 from transformers.utils import logging
 
 from unmask.errors import BadInput, Damaged
+from unmask.inference.locate import model_directory
 from unmask.records import Vocabulary
 from unmask.tokens import tokenizer as tokenizers
-from unmask.training.run import read_description
 
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
@@ -60,24 +60,6 @@ def load(path: Path) -> Loaded:
         )
     model = _model(directory, config)
     return Loaded(directory, model, tokenizer, vocabulary, _length(model, tokenizer))
-
-
-def model_directory(path: Path) -> Path:
-    """The directory that holds the model: the path itself, or `model` in a run."""
-    if not path.exists():
-        raise BadInput(f"{path}: does not exist; give a run or a model directory (nothing is downloaded)")
-    if not path.is_dir():
-        raise BadInput(f"{path}: is a file; give the run or model directory")
-    if (path / "run.json").exists():
-        read_description(path)
-        if not (path / "model").is_dir():
-            raise BadInput(
-                f"{path}: has no model yet; the same unmask pretrain with --resume trains it to its end"
-            )
-    for directory in (path, path / "model"):
-        if (directory / "config.json").is_file():
-            return directory
-    raise BadInput(f"{path}: holds no model, neither config.json nor model/config.json is there")
 
 
 def _config(directory: Path) -> PreTrainedConfig:

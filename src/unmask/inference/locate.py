@@ -1,0 +1,29 @@
+"""A path to the directory that holds a model: a run's, or one that came from elsewhere.
+
+In: what the user named. Out: where `config.json` is. Light, so that a wrong path is told at once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unmask.errors import BadInput
+from unmask.training.run import read_description
+
+
+def model_directory(path: Path) -> Path:
+    """The directory that holds the model: the path itself, or `model` in a run."""
+    if not path.exists():
+        raise BadInput(f"{path}: does not exist; give a run or a model directory (nothing is downloaded)")
+    if not path.is_dir():
+        raise BadInput(f"{path}: is a file; give the run or model directory")
+    if (path / "run.json").exists():
+        read_description(path)
+        if not (path / "model").is_dir():
+            raise BadInput(
+                f"{path}: has no model yet; the same unmask pretrain with --resume trains it to its end"
+            )
+    for directory in (path, path / "model"):
+        if (directory / "config.json").is_file():
+            return directory
+    raise BadInput(f"{path}: holds no model, neither config.json nor model/config.json is there")

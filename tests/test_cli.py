@@ -1,0 +1,348 @@
+"""The command line as a user meets it: in a process of its own, by its output and its exit code."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import unmask
+from unmask.cli import COMMANDS, explain, overview, read_settings, to_json
+from unmask.errors import EXIT_CODES, BadInput, Damaged, NoSpace
+from unmask.files import sealed
+from unmask.results import Figure
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Make = Callable[..., Path]
+ASKING = [["--help"], *([name, "--help"] for name in COMMANDS)]
+
+
+def refused(done: subprocess.CompletedProcess[str], code: int, *parts: str) -> None:
+    """One line on stderr that says so, nothing on stdout, and the exit code of its kind."""
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("unmask: ") and done.stderr.count("\n") == 1, done.stderr
+    for part in parts:
+        assert part in done.stderr
+    assert code in EXIT_CODES
+
+
+# asking
+
+
+@pytest.mark.parametrize("words", ASKING, ids=" ".join)
+def test_help_answers_within_half_a_second(words: list[str], command: Run) -> None:
+    # time on the processor, the best of three: other processes of a busy machine are not the command's fault
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = command(*words)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert done.returncode == 0 and done.stderr == ""
+        seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        if seconds < 0.5:
+            return
+    pytest.fail(f"help took {seconds:.2f} s")
+
+
+@pytest.mark.parametrize("words", [["--version"], *([name, "--version"] for name in COMMANDS)], ids=" ".join)
+def test_every_command_tells_the_version(words: list[str], command: Run) -> None:
+    done = command(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"unmask {unmask.__version__}\n", "")
+
+
+def test_the_overview_names_every_command_and_exit_code_on_80_columns() -> None:
+    text = overview()
+    assert all(f"  {name} " in text for name in COMMANDS)
+    assert all(meaning in text for meaning in EXIT_CODES.values())
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_help_of_a_command_explains_every_option(command: Run) -> None:
+    text = " ".join(command("prepare", "--help").stdout.replace("│", " ").split())
+    for said in (
+        "--vocab-size INT",
+        "--cased, --no-cased",
+        "Files, folders, globs",
+        "--json",
+        "(default: 16384)",
+    ):
+        assert said in text
+
+
+def test_the_installed_command_and_the_module_are_the_same(command: Run) -> None:
+    installed = Path(sys.executable).with_name("unmask")
+    done = subprocess.run([installed, "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout == command("--help").stdout
+
+
+# usage
+
+USAGE = [
+    ([], "no command given: choose one of prepare"),
+    (["fil"], "unknown command 'fil'"),
+    (["--jsno"], "unknown command '--jsno'"),
+    (["prepare", "x"], "--out"),
+    (["prepare", "x", "--out"], "'--out'"),
+    (["fill"], "MODEL"),
+    (["fill", "run", "--tpo", "5"], "--tpo, 5; perhaps you meant: --top"),
+    (["fill", "run", "--top", "five"], "--top: invalid literal for int() with base 10: 'five'"),
+    (["evaluate", "run"], "DATA"),
+    (["pretrain", "data", "--out", "run", "--minutes", "ten"], "--minutes"),
+]
+
+
+@pytest.mark.parametrize(("words", "line"), USAGE, ids=lambda words: " ".join(words) or "nothing")
+def test_wrong_usage_is_one_line_that_names_the_option(words: list[str], line: str, command: Run) -> None:
+    done = command(*words, env={**os.environ, "COLUMNS": "50", "FORCE_COLOR": "1"})
+    refused(done, 2, line)
+    assert "--help" in done.stderr
+
+
+def test_settings_are_read_from_the_signature() -> None:
+    call, as_json = read_settings(unmask.prepare, ["a.txt", "b/", "--out", "data", "--no-cased", "--json"])
+    assert as_json
+    assert call.args == (Path("a.txt"), Path("b"))  # type: ignore[attr-defined]
+    assert call.keywords["out"] == Path("data") and call.keywords["cased"] is False  # type: ignore[attr-defined]
+    assert call.keywords["vocab_size"] == 16_384  # type: ignore[attr-defined]
+
+
+def test_texts_may_begin_with_a_dash_and_targets_come_after_them() -> None:
+    call, _ = read_settings(unmask.fill, ["run", "- [MASK]", "-5 [MASK]", "--targets", "a", "b"])
+    assert call.args == (Path("run"), "- [MASK]", "-5 [MASK]")  # type: ignore[attr-defined]
+    assert call.keywords["targets"] == ("a", "b")  # type: ignore[attr-defined]
+
+
+# what goes wrong
+
+EXPLAINED = [
+    (BadInput("x: is wrong"), 3, "unmask: x: is wrong\n"),
+    (Damaged("two\nlines"), 4, "unmask: two lines\n"),
+    (
+        OSError(errno.ENOSPC, "No space left on device", "data/x"),
+        7,
+        "unmask: data/x: No space left on device\n",
+    ),
+    (OSError(errno.EROFS, "Read-only file system", "x"), 7, "unmask: x: Read-only file system\n"),
+    (
+        FileNotFoundError(errno.ENOENT, "No such file or directory", "x"),
+        3,
+        "unmask: x: No such file or directory\n",
+    ),
+    (PermissionError(errno.EACCES, "Permission denied", "x"), 3, "unmask: x: Permission denied\n"),
+    (KeyboardInterrupt(), 130, "unmask: stopped\n"),
+    (BrokenPipeError(), 0, ""),
+    (SystemExit(2), 2, ""),
+    (MemoryError(), 1, "unmask: out of memory: use a smaller model, batch or length\n"),
+]
+
+
+@pytest.mark.parametrize(("error", "code", "line"), EXPLAINED, ids=lambda value: type(value).__name__)
+def test_each_kind_of_error_has_its_line_and_its_code(
+    error: BaseException, code: int, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert explain(error) == code
+    assert capsys.readouterr().err == line
+
+
+def test_an_error_of_unmask_s_own_is_one_line_that_says_how_to_see_more(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert explain(ZeroDivisionError("division\nby zero")) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("unmask: ZeroDivisionError: division by zero; ") and said.count("\n") == 1
+    assert "UNMASK_TRACEBACK=1" in said
+
+
+def test_a_traceback_is_shown_to_whoever_asks(command: Run) -> None:
+    done = command("verify", "nowhere", env={**os.environ, "UNMASK_TRACEBACK": "1"})
+    assert done.returncode != 0 and "Traceback" in done.stderr
+
+
+def test_a_reader_that_leaves_is_no_error(command: Run) -> None:
+    line = f"{sys.executable} -m unmask --help | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+def test_a_full_disk_behind_stdout_is_said_once() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "unmask", "--help"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (7, b"unmask: No space left on device\n")
+
+
+# bad input, command by command
+
+
+@pytest.mark.parametrize(
+    "words", [["verify"], ["evaluate", "nowhere"], ["fill", "a [MASK]"]], ids=lambda words: words[0]
+)
+def test_a_missing_path_is_named(words: list[str], command: Run, tmp_path: Path) -> None:
+    refused(command(words[0], "nowhere", *words[1:], cwd=tmp_path), 3, "nowhere")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("verb", ["prepare", "pretrain"])
+def test_a_missing_source_is_named_and_nothing_is_made(verb: str, inside: Run, tmp_path: Path) -> None:
+    budget = ["--steps", 1] if verb == "pretrain" else []
+    refused(inside(verb, "nowhere", "--out", "made", *budget, cwd=tmp_path), 3, "nowhere")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_corpus_says_what_was_read(command: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("\n\n  \n")
+    refused(command("prepare", "empty.txt", "--out", "data", cwd=tmp_path), 3)
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_vocabulary_larger_than_the_text_allows_says_how_large_it_may_be(
+    command: Run, corpus: Path, tmp_path: Path
+) -> None:
+    done = command("prepare", corpus, "--out", tmp_path / "data", "--vocab-size", 50_000)
+    refused(done, 3, "50,000", "larger than the text allows")
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_directory_without_a_model_is_named(command: Run, data: Path, tmp_path: Path) -> None:
+    refused(command("fill", tmp_path, "a [MASK]"), 3, "holds no model")
+    refused(command("evaluate", data, data), 3, "holds no model")
+
+
+def test_a_run_of_another_version_is_refused(command: Run, inside: Run, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(json.dumps(sealed({"format": 99, "unmask": "9.0.0"})))
+    refused(command("fill", tmp_path, "a [MASK]"), 5, "9.0.0", "format 99")
+    refused(command("evaluate", tmp_path, data), 5, "9.0.0")
+    refused(inside("pretrain", data, "--out", tmp_path, "--steps", 1, "--resume"), 5, "9.0.0")
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing_behind(
+    command: Run, corpus: Path, tmp_path: Path
+) -> None:
+    def no_file_over_a_page() -> None:  # what a disk that is full does to a process, without filling one
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    done = command(
+        "prepare", corpus, "--out", "data", "--vocab-size", 300, cwd=tmp_path, preexec_fn=no_file_over_a_page
+    )
+    refused(done, NoSpace.code)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_work_that_is_there_is_not_overwritten(inside: Run, corpus: Path, data: Path, tmp_path: Path) -> None:
+    refused(inside("prepare", corpus, "--out", data), 5, "is not empty")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "notes").write_text("mine")
+    refused(inside("pretrain", data, "--out", tmp_path / "run", "--steps", 1), 5, "is not empty")
+
+
+def test_damage_is_named_and_has_its_code(command: Run, data: Path, tmp_path: Path) -> None:
+    broken = Path(shutil.copytree(data, tmp_path / "data"))
+    victim = next(broken.rglob("*.tokens.npy"))
+    content = bytearray(victim.read_bytes())
+    content[-1] ^= 1
+    victim.write_bytes(content)
+    done = command("verify", broken)
+    assert done.returncode == Damaged.code and done.stderr == ""
+    assert victim.name in done.stdout
+    assert victim.name in json.loads(command("verify", broken, "--json").stdout)["damage"][0]
+
+
+def test_two_budgets_or_none_are_refused(inside: Run, data: Path, tmp_path: Path) -> None:
+    start = ("pretrain", data, "--out", tmp_path / "run")
+    refused(inside(*start), 3, "--minutes, --steps or --tokens")
+    refused(inside(*start, "--steps", 1, "--minutes", 1), 3, "one budget")
+    refused(inside(*start, "--steps", 1, "--recipe", "huge"), 3, "--recipe huge")
+
+
+# results
+
+
+def test_prepare_and_verify_print_one_json_document_and_nothing_else(
+    command: Run, corpus: Path, tmp_path: Path
+) -> None:
+    done = command("prepare", corpus, "--out", tmp_path / "data", "--vocab-size", 300, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    prepared = json.loads(done.stdout)
+    assert prepared["counts"]["train"] + prepared["counts"]["valid"] == 300
+    assert json.loads(command("verify", tmp_path / "data", "--json").stdout)["damage"] == []
+
+
+def test_standard_input_is_read(inside: Run, corpus: Path, tmp_path: Path) -> None:
+    out = tmp_path / "data"
+    done = inside("prepare", "-", "--out", out, "--vocab-size", 300, "--json", stdin=corpus.read_bytes())
+    assert json.loads(done.stdout)["counts"]["read"] == 300
+
+
+def test_evaluate_prints_one_json_document(command: Run, make_model: Make, data: Path) -> None:
+    done = command("evaluate", make_model(), data, "--length", 64, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found["loss"]["low"] < found["loss"]["value"] < found["loss"]["high"]
+
+
+def test_fill_reads_lines_and_prints_a_json_line_for_each(
+    command: Run, inside: Run, make_model: Make
+) -> None:
+    texts = [f"{'The king ' * n}sees [MASK]." for n in (3, 0, 5, 1)]
+    stdin = "\n".join(texts) + "\n\n"
+    done = command("fill", make_model(), "--top", 2, "--json", stdin=stdin)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [line["text"] for line in lines] == texts
+    assert all(len(line["blanks"][0]) == 2 for line in lines)
+    again = inside("fill", make_model(), "-", "--top", 2, "--json", stdin=stdin)
+    assert [json.loads(line)["completed"] for line in again.stdout.splitlines()] == [
+        line["completed"] for line in lines
+    ]
+
+
+def test_a_bad_line_of_standard_input_is_named_by_its_number(inside: Run, make_model: Make) -> None:
+    refused(inside("fill", make_model(), stdin="a [MASK]\n\nnone\n"), 3, "line 3: there is no blank")
+    refused(inside("fill", make_model(), "-", stdin=b"a [MASK]\n\xff"), 3, "line 2: not UTF-8 at byte 1")
+
+
+def test_nothing_on_standard_input_gives_nothing(inside: Run, make_model: Make) -> None:
+    done = inside("fill", make_model(), "--json")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_fill_draws_bars_and_the_completed_text_for_people(inside: Run, make_model: Make) -> None:
+    done = inside("fill", make_model(), "The dog and the [MASK].", "--targets", "king", "the")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    first, *rest = done.stdout.splitlines()
+    assert first in ("The dog and the king.", "The dog and the the.")
+    assert sum("%" in line for line in rest) == 2
+
+
+def test_ctrl_c_is_one_line_and_130(make_model: Make) -> None:
+    line = [sys.executable, "-m", "unmask", "fill", str(make_model()), "-"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"a [MASK]\n")
+        process.stdin.flush()
+        try:
+            process.wait(timeout=3)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, b"unmask: stopped\n")
+
+
+def test_json_has_no_number_that_json_does_not_know() -> None:
+    assert json.loads(to_json(Figure(1.0, float("nan"), float("inf")))) == {
+        "value": 1.0,
+        "low": None,
+        "high": None,
+    }

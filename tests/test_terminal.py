@@ -1,0 +1,127 @@
+"""Results for people, at 80 columns and without colour."""
+
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from unmask.results import Band, Evaluated, Figure, Filled, Guess, Prepared, Trained, Verified
+from unmask.terminal import drawn
+
+FIGURE = Figure(0.25, 0.2, 0.3)
+BAND = Band(positions=1234, loss=FIGURE, top1=FIGURE)
+EVALUATED = Evaluated(
+    model="run",
+    data="data",
+    positions=123_456,
+    loss=Figure(4.5, 4.4, 4.6),
+    perplexity=Figure(90.0, 81.5, 99.5),
+    top1=FIGURE,
+    top5=FIGURE,
+    bits_per_byte=Figure(1.5, 1.4, 1.6),
+    context_bits=Figure(2.25, 2.0, 2.5),
+    most_frequent_top1=0.05,
+    unigram_loss=6.25,
+    by_kind={"masked": BAND, "random": BAND, "kept": BAND},
+    by_frequency={"rank 1 to 100": BAND, "no word: punctuation": BAND},
+)
+FILLED = Filled(
+    text="The [MASK] barks [bold]at[/bold] [MASK].",
+    blanks=((Guess("dog", 0.5), Guess("##s", 0.25)), (Guess("me", 1.0), Guess("[x]", 0.0))),
+    completed="The dog barks [bold]at[/bold] me.",
+    places=((4, 7), (30, 32)),
+)
+PREPARED = Prepared(
+    path=Path("data"),
+    files=3,
+    bytes_read=12_345_678,
+    counts={"read": 100, "malformed": 1, "empty": 2, "short": 3, "duplicate": 4, "train": 80, "valid": 10},
+    tokenizer="wordpiece",
+    vocabulary=16_384,
+    tokens={"train": 1_000_000, "valid": 10_000},
+    fingerprint="f" * 64,
+    seconds=75.0,
+)
+VERIFIED = Verified(path=Path("data"), files=12, bytes=1000, damage=("data/train/00000.tokens.npy: changed",))
+TRAINED = Trained(
+    path=Path("run"),
+    model=Path("run/model"),
+    recipe="mini",
+    parameters=8_000_000,
+    steps=1000,
+    tokens=2_000_000,
+    seconds=600.0,
+    loss=5.31,
+    accuracy=0.21,
+    weights_sha256="a" * 64,
+)
+ALL = [PREPARED, VERIFIED, TRAINED, EVALUATED, FILLED]
+
+
+def printed(result: object, **console: object) -> str:
+    terminal = Console(width=80, **{"no_color": True, "force_terminal": False, **console})  # type: ignore[arg-type]
+    with terminal.capture() as capture:
+        terminal.print(drawn(result))
+    return capture.get()
+
+
+@pytest.mark.parametrize("result", ALL, ids=lambda result: type(result).__name__)
+def test_every_result_fits_80_columns_and_needs_no_colour(result: object) -> None:
+    text = printed(result)
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text  # nothing was cut off to fit
+
+
+def test_what_was_read_and_left_out_is_counted() -> None:
+    text = printed(PREPARED)
+    for said in (
+        "12.3 MB",
+        "exact duplicates",
+        "16,384",
+        "1,000,000",
+        "f" * 64,
+        "1 min 15 s",
+        "unmask pretrain data",
+    ):
+        assert said in text
+
+
+def test_damage_is_listed() -> None:
+    assert "1 damaged" in printed(VERIFIED) and "00000.tokens.npy: changed" in printed(VERIFIED)
+    assert "nothing damaged" in printed(replace(VERIFIED, damage=()))
+
+
+def test_figures_stand_beside_their_intervals_and_baselines() -> None:
+    text = printed(EVALUATED)
+    for said in ("4.400 – 4.600", "20.0% – 30.0%", "6.250  unigram", "5.0%  most frequent token"):
+        assert said in text
+    assert "at least 2.25 bits about a hidden token: a lower bound" in " ".join(text.split())
+
+
+def test_an_interval_that_is_not_known_and_a_model_that_learnt_nothing_are_said_to_be_so() -> None:
+    alone = replace(EVALUATED, top1=Figure(0.25, nan, nan), context_bits=Figure(-0.5, -0.6, -0.4))
+    text = printed(alone)
+    assert "unknown" in text and "nan" not in text
+    assert "no better than the frequencies" in " ".join(text.split())
+
+
+def test_words_of_the_text_are_never_taken_for_markup() -> None:
+    text = printed(FILLED)
+    assert "The dog barks [bold]at[/bold] me." in text
+    assert "[x]" in text
+
+
+def test_filled_words_stand_out_and_bars_are_as_long_as_they_are_likely() -> None:
+    coloured = printed(FILLED, no_color=False, force_terminal=True, color_system="standard")
+    assert "\x1b[1;4;32mdog\x1b[0m" in coloured
+    lines = printed(FILLED).splitlines()
+    bars = {line.split()[0]: line.count("█") for line in lines if "%" in line}
+    assert bars == {"dog": 12, "##s": 6, "me": 24, "[x]": 0}
+
+
+def test_what_nobody_draws_is_refused() -> None:
+    with pytest.raises(TypeError, match="nothing draws a int"):
+        drawn(3)

@@ -1,0 +1,55 @@
+"""The verbs as library calls: paths in, typed results out."""
+
+import inspect
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import unmask
+from unmask.cli import COMMANDS
+
+Make = Callable[..., Path]
+
+
+def test_the_whole_way_from_text_to_filled_blanks(corpus: Path, tmp_path: Path) -> None:
+    data, run = str(tmp_path / "data"), str(tmp_path / "run")
+    prepared = unmask.prepare(str(corpus), out=data, vocab_size=300, valid=0.1)
+    assert prepared.counts["train"] + prepared.counts["valid"] == 300
+    assert unmask.verify(data).damage == ()
+    trained = unmask.pretrain(data, out=run, recipe="bert-tiny", steps=3)
+    assert trained.steps == 3
+    evaluated = unmask.evaluate(run, data)
+    assert evaluated.loss.value == pytest.approx(trained.loss, rel=1e-4)
+    assert evaluated.top1.value == pytest.approx(trained.accuracy, abs=1e-3)
+    (filled,) = unmask.fill(run, "The king sees the [MASK].", top=3)
+    assert len(filled.blanks[0]) == 3
+    assert filled.completed.startswith("The king sees the")
+
+
+@pytest.mark.parametrize("verb", COMMANDS.values(), ids=COMMANDS)
+def test_every_setting_is_explained_and_typed(verb: Callable[..., object]) -> None:
+    explained = (inspect.getdoc(verb) or "").partition("Args:\n")[2]
+    names = [line.partition(":")[0].strip() for line in explained.splitlines()]
+    assert names == list(inspect.signature(verb).parameters)
+    assert all(each.annotation is not each.empty for each in inspect.signature(verb).parameters.values())
+
+
+def test_every_command_is_a_library_call_of_the_same_name() -> None:
+    assert {name: getattr(unmask, name) for name in COMMANDS} == COMMANDS
+
+
+def test_nothing_to_do_is_said(make_model: Make) -> None:
+    with pytest.raises(unmask.BadInput, match="nothing to read"):
+        unmask.prepare(out="data")
+    with pytest.raises(unmask.BadInput, match="nothing to fill"):
+        unmask.fill(make_model())
+
+
+def test_a_dash_stands_for_the_lines_of_standard_input(
+    make_model: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Ä [MASK]\n\n  b [MASK]\n".encode())))
+    assert [filled.text for filled in unmask.fill(make_model(), "-")] == ["Ä [MASK]", "b [MASK]"]
