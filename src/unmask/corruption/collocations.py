@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from unmask.corruption.lexicon import Members, longer, word_hashes
 from unmask.corruption.randomness import Bits
-from unmask.progress import task
 from unmask.records import Flags, Ids, Integers, Reals
 
 CHUNK = 1 << 20  # tokens read at a time
@@ -68,18 +67,23 @@ class Level:
 
 
 def mine(
-    stream: Stream, breaks: Flags, *, longest: int = 5, least: int = 10, top: int = 20_000
+    stream: Stream,
+    breaks: Flags,
+    *,
+    longest: int = 5,
+    least: int = 10,
+    top: int = 20_000,
+    step: Callable[[float], None] = lambda passes: None,
 ) -> list[Collocation]:
     """The best `top` collocations of 2 to `longest` words that occur more than `least` times, best first.
 
     `breaks` (V flags) says which tokens no collocation contains: specials, and punctuation if it shall not.
+    `step` is told of each pass over the stream; there are two for each length.
     """
     levels: list[Level] = []
-    passes = 2 * longest
-    with task("Collocations", total=passes) as step:
-        for size in range(1, longest + 1):
-            frequent = Members(levels[-1].hashes) if levels else None
-            levels.append(_count(lambda: _chunks(stream, breaks), size, frequent, least, step))
+    for size in range(1, longest + 1):
+        frequent = Members(levels[-1].hashes) if levels else None
+        levels.append(_count(lambda: _chunks(stream, breaks), size, frequent, least, step))
     total = int(levels[0].counts.sum())
     found: list[Collocation] = []
     for level in levels[1:]:

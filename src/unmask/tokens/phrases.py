@@ -19,6 +19,7 @@ from transformers import PreTrainedTokenizerFast
 from unmask.corruption.collocations import Stream, mine
 from unmask.corruption.lexicon import Lexicon
 from unmask.errors import BadInput
+from unmask.progress import task
 from unmask.records import Flags
 from unmask.tokens.tokenizer import encode, vocabulary
 
@@ -41,7 +42,8 @@ def collocations(
     top: int = 20_000,
 ) -> list[Phrase]:
     """The best collocations of a split, best first; none contains punctuation."""
-    found = mine(stream, _wordless(tokenizer), longest=longest, least=least, top=top)
+    with task("Collocations", total=2 * longest) as step:
+        found = mine(stream, _wordless(tokenizer), longest=longest, least=least, top=top, step=step)
     ids = [[token for word in one.words for token in word] for one in found]
     texts = tokenizer.batch_decode(ids, clean_up_tokenization_spaces=False) if ids else []
     return [Phrase(text.strip(), one.count, one.score) for text, one in zip(texts, found, strict=True)]
