@@ -43,9 +43,21 @@ LONGEST_WORD = (
     200  # characters; Thai writes whole clauses without a space, and beyond this WordPiece says [UNK]
 )
 
-# A word is a run of letters with their accents and vowel signs (GPT-2 cuts Hindi and Thai at those), a run of
-# digits or a run of other signs, each with the space before it; English contractions are words of their own.
-WORDS = r"'(?:s|t|re|ve|m|ll|d)(?![\p{L}\p{M}])|_?[\p{L}\p{M}]+|_?\p{N}+|_?[^\s_\p{L}\p{M}\p{N}]+|[\s_]+(?=_)|[\s_]+"
+# A word is a run of letters with their accents and vowel signs (GPT-2 cuts Hindi and Thai at those), of digits or of
+# other signs, each with the space before it; English contractions are words of their own. Scripts written without
+# spaces are apart from the others, so that no piece has both.
+UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+WORDS = "|".join(
+    (
+        r"'(?:s|t|re|ve|m|ll|d)(?![\p{L}\p{M}])",
+        rf"_?[{UNSPACED}]+",
+        rf"_?[\p{{L}}\p{{M}}&&[^{UNSPACED}]]+",
+        r"_?\p{N}+",
+        r"_?[^\s_\p{L}\p{M}\p{N}]+",
+        r"[\s_]+(?=_)",
+        r"[\s_]+",
+    )
+)
 
 
 def train(texts: Iterable[str], kind: str, vocab_size: int, cased: bool = True) -> PreTrainedTokenizerFast:
@@ -102,14 +114,14 @@ def _wordpiece(sample: list[str], vocab_size: int, cased: bool) -> Tokenizer:
     """BERT's: spaces and punctuation part words, Chinese characters stand alone, ## continues a word."""
     tokenizer = Tokenizer(models.WordPiece(unk_token=UNK))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=not cased)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    apart = pre_tokenizers.Split(Regex(f"[{UNSPACED}]+"), "isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.BertPreTokenizer(), apart])
     alphabet = _alphabet(sample, vocab_size, tokenizer.normalizer)
-    continued = [
-        f"##{character}"
-        for character in alphabet
-        if len(tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(f"a{character}a")))
-        == 1
-    ]
+
+    def one_word(text: str) -> bool:
+        return len(tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(text))) == 1
+
+    continued = [f"##{character}" for character in alphabet if one_word(2 * character)]
     _check_room(vocab_size, len(alphabet) + len(continued))
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocab_size,

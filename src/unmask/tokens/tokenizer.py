@@ -88,6 +88,9 @@ def save(tokenizer: PreTrainedTokenizerFast, path: Path) -> None:
         raise
     config = json.loads((path / "tokenizer_config.json").read_text(encoding="utf-8"))
     config["tokenizer_class"] = "PreTrainedTokenizerFast"
+    config["model_input_names"] = list(
+        tokenizer.model_input_names
+    )  # the class's own, which the file leaves out
     config.pop("backend", None)
     if isinstance(more := config.pop("extra_special_tokens", None), list):
         config["additional_special_tokens"] = more
@@ -155,39 +158,42 @@ class _Encoder:
             raise BadInput(
                 "a text is no valid Unicode (a lone surrogate?): clean it before encoding"
             ) from error
-        return [self._arrays(encoding, offsets) for encoding in encodings]
+        return [
+            self._arrays(text, encoding, offsets) for text, encoding in zip(texts, encodings, strict=True)
+        ]
 
-    def _arrays(self, encoding: Encoding, offsets: bool) -> Encoded:
+    def _arrays(self, text: str, encoding: Encoding, offsets: bool) -> Encoded:
         ids = np.array(encoding.ids, dtype=np.int32)
         unspaced = self.unspaced[ids]
         words = _numbers(encoding.word_ids)
         starts = unspaced | self.spaced[ids]
         starts[1:] |= (words[1:] != words[:-1]) | (unspaced[:-1] & self.letters[ids[1:]])
         starts[:1] = True
-        places = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2) if offsets else None
-        encoded = Encoded(ids, starts, places)
-        return self._spelt(encoded) if self.forbidden[ids].any() else encoded
+        if self.forbidden[ids].any():
+            return self._spelt(text, encoding, starts, offsets)
+        return Encoded(ids, starts, np.array(encoding.offsets, np.int32).reshape(-1, 2) if offsets else None)
 
-    def _spelt(self, encoded: Encoded) -> Encoded:
-        """Special ids replaced by their characters: Unigram vocabularies have `<s>` among the pieces of text."""
-        parts = [
-            self._characters(number) if self.forbidden[number] else [number]
-            for number in encoded.ids.tolist()
-        ]
-        lengths = np.array([len(part) for part in parts])
-        first = (np.cumsum(lengths) - lengths)[lengths > 0]
-        starts = np.zeros(lengths.sum(), dtype=np.bool_)
-        starts[first] = encoded.word_starts[lengths > 0]
-        offsets = None if encoded.offsets is None else np.repeat(encoded.offsets, lengths, axis=0)
+    def _spelt(self, text: str, encoding: Encoding, starts: Flags, offsets: bool) -> Encoded:
+        """Special ids replaced by those of their characters: Unigram vocabularies have `<s>` among their pieces."""
+        spelt: list[tuple[int, bool, int, int]] = []
+        for number, starting, (begin, end) in zip(
+            encoding.ids, starts.tolist(), encoding.offsets, strict=True
+        ):
+            if not self.forbidden[number]:
+                spelt.append((number, starting, begin, end))
+                continue
+            for place in range(begin, end):
+                spelt += [
+                    (each, starting and place == begin, place, place + 1)
+                    for each in self._character(text[place])
+                ]
+        ids, word_starts, begins, ends = np.array(spelt, dtype=np.int32).reshape(-1, 4).T
         return Encoded(
-            np.array([number for part in parts for number in part], dtype=np.int32), starts, offsets
+            ids, word_starts.astype(np.bool_), np.stack((begins, ends), axis=1) if offsets else None
         )
 
-    def _characters(self, special: int) -> list[int]:
-        tokenize = self.backend.model.tokenize
-        ids = [
-            token.id for character in self.backend.id_to_token(special) or "" for token in tokenize(character)
-        ]
+    def _character(self, character: str) -> list[int]:
+        ids = [token.id for token in self.backend.model.tokenize(character)]
         known = [self.unknown if self.forbidden[number] else number for number in ids]
         return [number for number in known if number is not None]
 
