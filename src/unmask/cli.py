@@ -23,7 +23,8 @@ from unmask import __version__, verbs
 from unmask.errors import EXIT_CODES, BadInput, Damaged, Interrupted, NoSpace, UnmaskError
 
 COMMANDS: dict[str, Callable[..., Any]] = {
-    verb.__name__: verb for verb in (verbs.prepare, verbs.verify, verbs.pretrain, verbs.evaluate, verbs.fill)
+    verb.__name__: verb
+    for verb in (verbs.demo, verbs.prepare, verbs.verify, verbs.pretrain, verbs.evaluate, verbs.fill)
 }
 USAGE = 2
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}

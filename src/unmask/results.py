@@ -100,3 +100,14 @@ class Filled:
     blanks: tuple[tuple[Guess, ...], ...]
     completed: str
     places: tuple[tuple[int, int], ...]  # where each filled word starts and ends in `completed`
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demonstrated:
+    """The whole journey: what was prepared, trained and measured, and the fills before and after."""
+
+    prepared: Prepared
+    trained: Trained
+    evaluated: Evaluated
+    before: tuple[Filled, ...]
+    after: tuple[Filled, ...]

@@ -16,7 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from unmask.results import Band, Evaluated, Figure, Filled, Guess, Prepared, Trained, Verified
+from unmask.results import Band, Demonstrated, Evaluated, Figure, Filled, Guess, Prepared, Trained, Verified
 
 BAR = 24  # cells of a bar for a probability of one
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -117,6 +117,17 @@ def _explained(bits: float) -> str:
     return (
         f"{meaning} The context tells at least {bits:.2f} bits about a hidden token: a lower bound, "
         "for a better model would get more out of the same context."
+    )
+
+
+@drawn.register
+def _(result: Demonstrated) -> RenderableType:
+    data, run = result.prepared.path, result.trained.path
+    return _page(
+        _next(f'unmask fill {run} "The function returns a [MASK] of strings."'),
+        _next(f"unmask evaluate {run} {data}"),
+        _next("unmask prepare my_texts/ --out my_data"),
+        _next("unmask pretrain my_data --out my_run --minutes 10"),
     )
 
 

@@ -11,9 +11,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from unmask.errors import BadInput
-from unmask.results import Evaluated, Filled, Prepared, Trained, Verified
+from unmask.results import Demonstrated, Evaluated, Filled, Prepared, Trained, Verified
 
 Location = str | Path
+
+
+def demo(*, out: Location = "demo", minutes: float = 2.5, seed: int = 0) -> Demonstrated:
+    """The whole journey on the documentation that is already on this machine: prepare, hide, train, fill.
+
+    Args:
+        out: Where the data directory and the run are written; a demo that is there is replaced.
+        minutes: How long to train.
+        seed: Where the weights, the order of the blocks and the hidden positions come from.
+    """
+    from unmask.demo import demo as run
+
+    return run(Path(out), minutes, seed)
 
 
 def prepare(
