@@ -8,7 +8,7 @@ size (`unmask.tokens.collate.HeldOutSet`, which training validates on too).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from math import exp, inf, log
@@ -25,7 +25,7 @@ from unmask.inference.load import Loaded, load
 from unmask.models.inputs import as_inputs
 from unmask.models.sparse import logits_at
 from unmask.progress import task
-from unmask.records import Flags, Ids, Integers
+from unmask.records import Batch, Flags, Ids, Integers
 from unmask.results import Band, Evaluated, Figure
 from unmask.tokens.collate import HeldOutSet
 from unmask.tokens.dataset import Dataset
@@ -84,13 +84,12 @@ def evaluate(
     loaded, dataset = load(model), Dataset.open(data)
     if length < 3 or (loaded.length is not None and length > loaded.length):
         raise BadInput(f"--length {length}: this model takes rows of 3 to {loaded.length or inf:,} tokens")
-    sample = list(_up_to(SAMPLE, dataset.texts("train")))
+    sample = dataset.sample("train", SAMPLE)
     text = encoded(loaded, dataset.texts("valid"), ranks(sample))
     examples = HeldOutSet.of(text, loaded.vocabulary, length=length, rate=rate, seed=seed)
     restored = restore(loaded, examples, text, limit, batch)
-    return figures(
-        model, data, restored, _training_counts(loaded, dataset, sample), len(text.ids) / text.bytes
-    )
+    counts = _training_counts(loaded, dataset, sample)
+    return figures(model, data, restored, counts, len(text.ids) / text.bytes)
 
 
 def encoded(loaded: Loaded, texts: Iterable[str], rank: Mapping[str, int]) -> Text:
@@ -116,35 +115,34 @@ def encoded(loaded: Loaded, texts: Iterable[str], rank: Mapping[str, int]) -> Te
 @torch.inference_mode()
 def restore(loaded: Loaded, examples: HeldOutSet, text: Text, limit: int | None, tokens: int) -> Restored:
     """Have the model restore every hidden token."""
-    pieces, parts = examples.plan.pieces, []
-    total = len(text.ids) if limit is None else min(limit, len(text.ids))
-    with task("Evaluating", total=total) as step:
+    parts, pieces = [], examples.plan.pieces
+    with task("Evaluating", total=min(limit or len(text.ids), len(text.ids))) as step:
         for held_out in examples.batches(tokens, limit):
             batch = held_out.batch
-            targets = torch.from_numpy(batch.targets).to(loaded.model.device)[:, None]
-            predicted = torch.from_numpy(batch.predicted).to(loaded.model.device)
-            logits = logits_at(loaded.model, predicted, **as_inputs(loaded.model, batch)).float()
-            there = logits.gather(1, targets)
-            losses = (logits.logsumexp(-1, keepdim=True) - there)[:, 0].double().cpu().numpy()
-            first = (
-                torch.arange(logits.shape[1], device=logits.device) < targets
-            )  # among equals the lower id leads
-            better = ((logits > there) | ((logits == there) & first)).sum(-1).cpu().numpy()
-            if not np.isfinite(losses).all():
-                raise Damaged(
-                    f"{loaded.path}: the model gives numbers that are not finite; its weights are damaged"
-                )
+            losses, ranks = _judged(loaded, batch)
             rows, columns = np.divmod(batch.predicted, batch.ids.shape[1])
             piece = batch.numbers[rows]
-            of_word = text.bands[
-                pieces.starts[piece] + columns - 1
-            ]  # the opening token comes first in each row
+            places = pieces.starts[piece] + columns - 1  # in the text; the opening token comes first in a row
             kinds = _kinds(batch.ids.reshape(-1)[batch.predicted], batch.targets, loaded.vocabulary.mask)
-            parts.append((batch.targets, pieces.documents[piece], kinds, of_word, losses, better))
-            step(int((held_out.blocks.documents > 0).sum()) - 2 * len(batch.ids))
+            parts.append((batch.targets, pieces.documents[piece], kinds, text.bands[places], losses, ranks))
+            step(int(pieces.lengths[batch.numbers].sum()))
     if not sum(len(targets) for targets, *_ in parts):
         raise BadInput("the held-out text has no token to hide; prepare the data from more text")
     return Restored(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _judged(loaded: Loaded, batch: Batch) -> tuple[NDArray[np.float64], Integers]:
+    """The loss of each hidden token, and how many tokens the model puts before it (of equals, the lower ids)."""
+    device = loaded.model.device
+    predicted, targets = (torch.from_numpy(each).to(device) for each in (batch.predicted, batch.targets))
+    logits = logits_at(loaded.model, predicted, **as_inputs(loaded.model, batch)).float()
+    there = logits.gather(1, targets[:, None])
+    losses = (logits.logsumexp(-1) - there[:, 0]).double()
+    if not losses.isfinite().all():
+        raise Damaged(f"{loaded.path}: the model gives numbers that are not finite; its weights are damaged")
+    lower = torch.arange(logits.shape[1], device=device) < targets[:, None]
+    ranks = ((logits > there) | ((logits == there) & lower)).sum(-1)
+    return losses.cpu().numpy(), ranks.cpu().numpy()
 
 
 def figures(
@@ -166,7 +164,7 @@ def figures(
         data=str(data),
         positions=len(targets),
         loss=loss,
-        perplexity=_through(exp, loss),
+        perplexity=_through(_exp, loss),
         top1=share(restored.ranks < 1, documents),
         top5=share(restored.ranks < 5, documents),
         bits_per_byte=_through(lambda nats: nats / log(2) * tokens_per_byte, loss),
@@ -205,13 +203,8 @@ def _training_counts(loaded: Loaded, dataset: Dataset, sample: list[str]) -> Int
     return counts
 
 
-def _up_to(characters: int, texts: Iterable[str]) -> Iterator[str]:
-    """Texts until they have so many characters."""
-    for text in texts:
-        yield text
-        characters -= len(text)
-        if characters <= 0:
-            return
+def _exp(value: float) -> float:
+    return exp(value) if value < 700 else inf
 
 
 def _through(function: Callable[[float], float], figure: Figure) -> Figure:

@@ -41,6 +41,7 @@ from unmask.tokens.shards import SHARD_TOKENS, Shards, ShardWriter, write_array
 __all__ = ["Dataset", "Settings", "prepare", "verify"]
 
 SPLITS = ("train", "valid")
+PLACES = 8  # that a sample of documents is taken from
 BATCH = 256  # documents encoded at a time: enough for every core, little enough to stay out of the way
 
 
@@ -98,6 +99,10 @@ class Dataset:
     def texts(self, name: str) -> Iterator[str]:
         """The documents of a split, in the order of its tokens."""
         return (text for batch in _batches(self.path / "documents" / _known(name)) for text in batch)
+
+    def sample(self, name: str, characters: int) -> list[str]:
+        """About so many characters of whole documents, from places all over a split: the same each time."""
+        return list(_sample(self.path / "documents" / _known(name), characters))
 
     @cached_property
     def counts(self) -> Integers:
@@ -214,6 +219,22 @@ def _batches(documents: Path) -> Iterator[list[str]]:
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(BATCH, columns=["text"]):
                 yield batch.column("text").to_pylist()
+
+
+def _sample(documents: Path, characters: int) -> Iterator[str]:
+    """The beginnings of up to eight row groups, evenly spaced: nothing else of the corpus is read."""
+    files = [pq.ParquetFile(path) for path in sorted(documents.glob("*.parquet"))]
+    groups = [(file, group) for file in files for group in range(file.num_row_groups)]
+    chosen = groups[:: -(-len(groups) // PLACES) or 1]
+    for file, group in chosen:
+        left = characters // len(chosen)
+        for text in file.read_row_group(group, columns=["text"]).column("text"):
+            if left <= 0:
+                break
+            left -= len(text.as_py())
+            yield text.as_py()
+    for file in files:
+        file.close()
 
 
 def _known(split: str) -> str:
