@@ -1,0 +1,80 @@
+"""Which family reaches the lower held-out loss in the same time? The answer is the default of `--recipe`.
+
+    python benchmarks/families.py data --size mini --minutes 5
+
+The loss is a function of the step, and the time of a step is measured with the families taking turns, so that a busy
+machine slows both alike. Each family then trains for the steps that fit into the minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import tyro
+
+from unmask.models.families import FAMILIES
+from unmask.recipes import recipe
+from unmask.tokens.dataset import Dataset
+from unmask.training import loop
+from unmask.training.allocator import keep_large_blocks
+from unmask.training.work import Work
+
+
+@dataclass(frozen=True)
+class Outcome:
+    family: str
+    seconds_a_step: float
+    spread: tuple[float, float]
+    steps: int
+    loss: float
+    accuracy: float
+
+
+def step_times(works: dict[str, Work], rounds: int) -> dict[str, list[float]]:
+    """Seconds of a step, families taking turns; the first two rounds warm up."""
+    times: dict[str, list[float]] = {family: [] for family in works}
+    for number in range(rounds + 2):
+        for family, work in works.items():
+            work.model.train()
+            begun = time.perf_counter()
+            batches = work.feed.micro_batches(number)
+            loop.take_step(work.model, work.optimizer, batches, number, work.steps, work.seed)
+            if number >= 2:
+                times[family].append(time.perf_counter() - begun)
+    return times
+
+
+def train(work: Work) -> loop.Measured:
+    loop.train(
+        work.model,
+        work.optimizer,
+        work.feed,
+        work.recipe.training,
+        position=loop.Position(),
+        steps=work.steps,
+        seed=work.seed,
+        after_step=lambda _position, _figures: None,
+    )
+    return loop.validate(work.model, work.examples)
+
+
+def main(data: Path, /, size: str = "mini", minutes: float = 5, rounds: int = 20, seed: int = 0) -> None:
+    keep_large_blocks()
+    dataset = Dataset.open(data)
+    plans = {family: recipe(f"{family}-{size}") for family in FAMILIES}
+    times = step_times({f: Work.of(dataset, plan, 1000, seed) for f, plan in plans.items()}, rounds)
+    for family, plan in plans.items():
+        median = statistics.median(times[family])
+        work = Work.of(dataset, replace(plan, name=family), max(1, int(minutes * 60 / median)), seed)
+        measured = train(work)
+        spread = (min(times[family]), max(times[family]))
+        outcome = Outcome(family, median, spread, work.steps, measured.loss, measured.accuracy)
+        print(json.dumps(outcome.__dict__), flush=True)
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
