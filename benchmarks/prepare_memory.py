@@ -69,7 +69,7 @@ def real(path: Path) -> Iterator[str]:
         for source in find([str(path)]):
             for record in read(source):
                 if isinstance(record, Document):
-                    yield f"{record.text}\n({turn}, {record.line})"
+                    yield f"{record.text.rstrip()}\n({turn}, {record.line})"
 
 
 def write(documents: Iterator[str], path: Path, megabytes: float) -> None:

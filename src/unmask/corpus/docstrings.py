@@ -19,6 +19,7 @@ SAYING += "|versionchanged|deprecated"
 SILENT = "references?|see also|examples?|usage|usage examples?|bibliography|literature|signature|shapes?"
 RULE = r"(?:={3,}|-{3,}|~{3,}|\^{3,}|\"{3,}|'{3,}|`{3,}|\#{3,}|\*{3,}|\+{3,})[ \t]*$"
 NAME = r"[`*]*[A-Za-z_][\w.*`\[\]]*"
+REST = r"[ \t]*(?=[ \t]\S|$)"  # what follows keeps one space before it: so it is no term, see below
 DEEPER = r"(?:\n(?:\1[ \t]+\S.*|[ \t]*$))*"  # the lines that are indented more than the first
 
 # What is not prose goes, and what separates paragraphs becomes a blank line.
@@ -28,18 +29,18 @@ LAYOUT: Rules = tuple(
         (r"^[ \t]*(```|~~~)[\s\S]*?(?:^[ \t]*\1.*$|\Z)", "\n", 0),  # fences
         (r"^[ \t]*(?:>>>|In \[\d+\]:).*(?:\n[ \t]*\S.*)*", "\n", 0),  # doctests, to the next blank line
         (rf"^([ \t]*)\.\. +(?!(?:{SAYING})::).*{DEEPER}", "\n", 0),  # code, figures, formulas, footnotes
-        (rf"^[ \t]*\.\. +(?:{SAYING})::", "\n", 0),  # what an admonition says stays
-        (rf"^([ \t]*)(\S.*|)::[ \t]*\n[ \t]*$\n?{DEEPER}", r"\1\2:\n", 0),  # literal blocks
+        (rf"^[ \t]*\.\. +(?:{SAYING})::[ \t]*[\d.]*", "\n", 0),  # what an admonition says stays
+        (rf"^([ \t]*)(\S.*|)::[ \t]*(?=\n[ \t]*$){DEEPER}", r"\1\2:\n", 0),  # literal blocks
         (rf"^[ \t]*(?:{SILENT})[ \t]*\n[ \t]*{RULE}[\s\S]*?(?=^.*\n[ \t]*{RULE}|\Z)", "\n", re.IGNORECASE),
         (rf"^.*\n[ \t]*{RULE}", "\n", 0),  # titles
         (r"^[ \t]*(?:\||\+[-=]|={2,} +=|-{2,} +-|[-=+*~#]{3,}[ \t]*$).*$", "\n", 0),  # tables and rules
         (r"^[ \t]*#+ .*$", "\n", 0),  # titles, in Markdown
         (r"^[ \t]*[A-Z][\w /-]{1,30}:{1,2}[ \t]*$", "\n", 0),  # Args:, Returns:
-        (r"^[ \t]*(?:[-*•+]|\(?\d{1,2}[.)]|\(?[a-z][.)])[ \t]+(?=\S)", "\n", 0),  # bullets
-        (r"^[ \t]*:\w+(?:[ \t][^:\n]*)?:(?=[ \t]|$)", "\n", 0),  # :param x:
+        (rf"^[ \t]*(?:[-*•+]|\(?\d{{1,2}}[.)]|\(?[a-z][.)]){REST}", "\n", 0),  # bullets
+        (rf"^[ \t]*:\w+(?:[ \t][^:\n]*)?:{REST}", "\n", 0),  # :param x:
         (r"^[^:\n]*[^:\s] : \S.*$", "\n", 0),  # x : array_like
-        (rf"^[ \t]*{NAME}(?:, ?{NAME})*[ \t]*(?:\([^\n]*?\)+)?[ \t]*:(?=[ \t]|$)", "\n", 0),  # x (int): …
-        (r"^([ \t]*)\S[^.\n]{0,50}[^.,;\n]\n(?=\1[ \t]+\S)", "\n", 0),  # a term above its definition
+        (rf"^[ \t]*{NAME}(?:, ?{NAME})*[ \t]*(?:\([^\n]*?\)+)?[ \t]*:{REST}", "\n", 0),  # x (int): …
+        (r"^((?:  +)?)[^\s.][^.\n]{0,50}[^.,;\n]\n(?=\1 +\S)", "\n", 0),  # a term above its definition
     )
 )
 
@@ -73,7 +74,24 @@ IDENTIFIER = re.compile(r"(?:[a-z][A-Z]|_|[a-z]\.[a-z]|/)\S*")
 COMMON = frozenset(
     {"the", "a", "an", "of", "to", "in", "is", "are", "be", "and", "or", "for", "with", "that", "this", "it"}
     | {"if", "by", "on", "as", "from", "at", "not", "will", "can", "which", "when", "was", "has", "have"}
-    | {"should", "must", "may", "you", "its", "but", "than", "each", "all", "no", "any", "into", "we", "do"}
+    | {
+        "should",
+        "must",
+        "may",
+        "you",
+        "its",
+        "but",
+        "than",
+        "each",
+        "all",
+        "no",
+        "any",
+        "into",
+        "we",
+        "do",
+        "follows",
+        "where",
+    }
 )
 
 
@@ -97,9 +115,11 @@ def _paragraph(block: str) -> str:
         for pattern, replacement in MARKUP:
             block = pattern.sub(replacement, block)
     sentences = SENTENCE.split(block)
-    # Of what is said of a parameter the beginning is often small and the full stop missing.
+    # Of what is said of a parameter the beginning is often small and the full stop missing. But a sentence
+    # that ends in "is" or "by" went on with a formula.
     sentences[0] = sentences[0][:1].upper() + sentences[0][1:]
-    if sentences[-1][-1:].isalnum() and sentences[-1].count(" ") >= 5:
+    *words, last = sentences[-1].split(" ")
+    if len(words) >= 5 and last[-1:].isalnum() and last not in COMMON:
         sentences[-1] += "."
     return " ".join(filter(is_english, sentences))
 
@@ -115,4 +135,4 @@ def is_english(sentence: str) -> bool:
     words = sentence.split()
     common = sum(word.lower() in COMMON for word in words)
     identifiers = len(IDENTIFIER.findall(sentence))
-    return len(words) >= 3 and common >= 0.12 * len(words) and identifiers <= 0.15 * len(words)
+    return len(words) >= 3 and common >= 0.12 * len(words) and identifiers <= 0.2 * len(words)

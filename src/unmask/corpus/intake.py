@@ -21,7 +21,7 @@ from unmask.errors import BadInput
 from unmask.progress import task
 from unmask.records import Document
 
-WAVE = 16 << 20  # characters
+WAVE = 4 << 20  # characters
 
 
 class Intake:
