@@ -20,7 +20,7 @@ LAYERS = [
     {"inference"},
     {"evaluation", "tasks"},
     {"recipes"},
-    {"demo"},
+    {"journey"},
     {"verbs"},
     {"cli", "web"},
     {"__main__"},

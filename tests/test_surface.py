@@ -1,7 +1,19 @@
+from pathlib import Path
+
 import unmask
 
-VERBS = {"prepare", "verify", "pretrain", "evaluate", "fill"}
-RESULTS = {"Prepared", "Verified", "Trained", "Evaluated", "Filled", "Guess", "Figure", "Band"}
+VERBS = {"demo", "prepare", "verify", "pretrain", "evaluate", "fill"}
+RESULTS = {
+    "Demonstrated",
+    "Prepared",
+    "Verified",
+    "Trained",
+    "Evaluated",
+    "Filled",
+    "Guess",
+    "Figure",
+    "Band",
+}
 ERRORS = {
     "UnmaskError",
     "BadInput",
@@ -23,3 +35,8 @@ def test_no_other_public_name_but_the_modules_is_in_the_package() -> None:
     modules = {name for name, value in vars(unmask).items() if type(value).__name__ == "module"}
     public = {name for name in vars(unmask) if not name.startswith("_")}
     assert public - modules <= set(unmask.__all__)
+
+
+def test_no_module_has_the_name_of_a_verb_for_importing_it_would_hide_the_verb() -> None:
+    package = Path(unmask.__file__).parent
+    assert not {path.stem for path in package.iterdir()} & VERBS

@@ -22,8 +22,18 @@ from unmask.errors import (
     Terminated,
     UnmaskError,
 )
-from unmask.results import Band, Evaluated, Figure, Filled, Guess, Prepared, Trained, Verified
-from unmask.verbs import evaluate, fill, prepare, pretrain, verify
+from unmask.results import (
+    Band,
+    Demonstrated,
+    Evaluated,
+    Figure,
+    Filled,
+    Guess,
+    Prepared,
+    Trained,
+    Verified,
+)
+from unmask.verbs import demo, evaluate, fill, prepare, pretrain, verify
 
 __version__ = _version("unmask")
 
@@ -31,6 +41,7 @@ __all__ = [
     "BadInput",
     "Band",
     "Damaged",
+    "Demonstrated",
     "Diverged",
     "Evaluated",
     "Figure",
@@ -45,6 +56,7 @@ __all__ = [
     "UnmaskError",
     "Verified",
     "__version__",
+    "demo",
     "evaluate",
     "fill",
     "prepare",

@@ -125,6 +125,8 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
         kind: Any = Path if hints[given.name] == verbs.Location else hints[given.name]
         if given.kind is given.VAR_POSITIONAL:
             return given.replace(kind=given.POSITIONAL_ONLY, annotation=tuple[(kind, ...)], default=())
+        if kind is Path and isinstance(given.default, str):
+            given = given.replace(default=Path(given.default))
         if given.default is False:
             kind = Annotated[(kind, tyro.conf.FlagCreatePairsOff)]
         return given.replace(annotation=kind)

@@ -17,14 +17,17 @@ Location = str | Path
 
 
 def demo(*, out: Location = "demo", minutes: float = 2.5, seed: int = 0) -> Demonstrated:
-    """The whole journey on the documentation that is already on this machine: prepare, hide, train, fill.
+    """Take the whole journey on text that is already on this machine.
+
+    The interpreter's and the libraries' documentation is prepared, hidden, trained on and filled, with the story
+    told on the way.
 
     Args:
         out: Where the data directory and the run are written; a demo that is there is replaced.
         minutes: How long to train.
         seed: Where the weights, the order of the blocks and the hidden positions come from.
     """
-    from unmask.demo import demo as run
+    from unmask.journey import demo as run
 
     return run(Path(out), minutes, seed)
 
