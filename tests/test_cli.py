@@ -87,7 +87,7 @@ def test_the_installed_command_and_the_module_are_the_same(command: Run) -> None
 # usage
 
 USAGE = [
-    ([], "no command given: choose one of prepare"),
+    ([], "no command given: choose one of"),
     (["fil"], "unknown command 'fil'"),
     (["--jsno"], "unknown command '--jsno'"),
     (["prepare", "x"], "--out"),
@@ -100,7 +100,7 @@ USAGE = [
 ]
 
 
-@pytest.mark.parametrize(("words", "line"), USAGE, ids=lambda words: " ".join(words) or "nothing")
+@pytest.mark.parametrize(("words", "line"), USAGE, ids=[" ".join(words) or "nothing" for words, _ in USAGE])
 def test_wrong_usage_is_one_line_that_names_the_option(words: list[str], line: str, command: Run) -> None:
     done = command(*words, env={**os.environ, "COLUMNS": "50", "FORCE_COLOR": "1"})
     refused(done, 2, line)
