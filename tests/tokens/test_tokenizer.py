@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -263,3 +265,16 @@ def test_what_is_no_tokenizer_directory_is_refused(tmp_path: Path, trained: Trai
     with pytest.raises(Damaged, match=r"tokenizer\.json") as error:
         load(tmp_path)
     assert "\n" not in str(error.value)
+
+
+def test_a_disk_without_room_for_a_tokenizer_is_an_error_of_the_disk(
+    trained: Trained, tmp_path: Path
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as error:
+            save(trained("bpe"), tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert error.value.errno == errno.EFBIG

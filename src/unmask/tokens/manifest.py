@@ -12,10 +12,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from unmask.errors import BadInput, Damaged
-from unmask.files import digest, seal_holds, sealed, sha256_of, write_json
+from unmask.files import SEAL, digest, seal_holds, sealed, sha256_of, write_json
 from unmask.progress import task
 from unmask.results import Verified
 
+KIND = "unmask data directory"
 FORMAT = 1
 NAME = "manifest.json"
 SEEN_IN_TRAINING = ("train/", "valid/", "tokenizer/")
@@ -29,7 +30,7 @@ def write(directory: Path, facts: dict[str, Any]) -> dict[str, Any]:
         for name in names:
             files[name] = {"bytes": (directory / name).stat().st_size, "sha256": sha256_of(directory / name)}
             step(1)
-    manifest = sealed({"format": FORMAT, **facts, "files": files})
+    manifest = sealed({"kind": KIND, "format": FORMAT, **facts, "files": files})
     write_json(directory / NAME, manifest)
     return manifest
 
@@ -49,19 +50,30 @@ def read(directory: Path) -> dict[str, Any]:
         manifest = json.loads(text)
     except ValueError as error:
         raise Damaged(f"{path}: damaged, it is no longer JSON; prepare the data again") from error
-    if not isinstance(manifest, dict) or "files" not in manifest:
+    if not isinstance(manifest, dict) or not (SEAL in manifest or manifest.get("kind") == KIND):
         raise BadInput(f"{path}: not the manifest of a data directory")
     spelling = (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode(errors="replace")
     if not seal_holds(manifest) or spelling != text:
         raise Damaged(
-            f"{path}: damaged, it does not have the SHA-256 it was written with; prepare the data again"
+            f"{path}: damaged, its SHA-256 is not the one it was written with; prepare the data again"
         )
+    if manifest.get("kind") != KIND:
+        raise BadInput(f"{path}: not the manifest of a data directory")
     if manifest.get("format") != FORMAT:
         raise BadInput(
             f"{directory}: made by unmask {manifest.get('unmask', 'of another version')} in data format "
             f"{manifest.get('format')}, and this one reads format {FORMAT}; prepare the data again"
         )
+    if not _well_formed(manifest.get("files")):
+        raise BadInput(f"{path}: its list of files is not one; prepare the data again")
     return manifest
+
+
+def _well_formed(files: Any) -> bool:
+    return isinstance(files, dict) and all(
+        isinstance(file, dict) and isinstance(file.get("bytes"), int) and isinstance(file.get("sha256"), str)
+        for file in files.values()
+    )
 
 
 def fingerprint(manifest: dict[str, Any]) -> str:

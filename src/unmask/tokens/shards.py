@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -139,68 +140,72 @@ class ShardWriter:
     def __enter__(self) -> ShardWriter:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._next()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self._next()
+        elif self._shard is not None:  # nobody will read it
+            with suppress(OSError):
+                self._shard.files.close()
 
 
 class _Shard:
-    """One shard being written: arrays that grow, and a header put right at the end."""
+    """One shard being written: arrays that grow, and headers put right at the end."""
 
     def __init__(self, path: Path, dtype: DTypeLike) -> None:
         self.path = path
+        self.files = ExitStack()
+        self.ids = self._grow("tokens", dtype)
+        self.words = self._grow("words", np.uint8)
         self.tokens = 0
         self.ends: list[int] = []
-        self.files = {
-            "tokens": _Growing(Path(f"{path}.tokens.npy"), dtype),
-            "words": _Growing(Path(f"{path}.words.npy"), np.uint8),
-        }
         self.left = np.zeros(0, dtype=np.bool_)  # word starts that do not fill a byte yet
 
+    def _grow(self, name: str, dtype: DTypeLike) -> _Growing:
+        path = Path(f"{self.path}.{name}.npy")
+        return _Growing(self.files.enter_context(path.open("wb")), dtype)
+
     def add(self, ids: Ids, word_starts: Flags) -> None:
-        self.files["tokens"].append(ids)
+        self.ids.append(ids)
         self.left = np.concatenate((self.left, word_starts))
         whole = len(self.left) & ~7
-        self.files["words"].append(np.packbits(self.left[:whole]))
+        self.words.append(np.packbits(self.left[:whole]))
         self.left = self.left[whole:]
         self.tokens += len(ids)
         self.ends.append(self.tokens)
 
     def close(self) -> None:
-        self.files["words"].append(np.packbits(self.left))
-        for file in self.files.values():
-            file.close()
+        with self.files:
+            self.words.append(np.packbits(self.left))
+            self.ids.finish()
+            self.words.finish()
         write_array(Path(f"{self.path}.ends.npy"), np.array(self.ends, dtype=np.int64))
 
 
 class _Growing:
     """A .npy file of one dimension whose length is known only at the end."""
 
-    def __init__(self, path: Path, dtype: DTypeLike) -> None:
-        self.dtype, self.size = np.dtype(dtype), 0
-        self.file: IO[bytes] = path.open("wb")
+    def __init__(self, file: IO[bytes], dtype: DTypeLike) -> None:
+        self.file, self.dtype, self.size = file, np.dtype(dtype), 0
         self._header()
 
     def _header(self) -> None:
-        # numpy leaves room in the header for the first axis to grow to 20 digits, so it can be written again
-        header = {
-            "descr": np.lib.format.dtype_to_descr(self.dtype),
-            "fortran_order": False,
-            "shape": (self.size,),
-        }
+        # numpy leaves room for the first axis to grow to 20 digits, so the header can be written over
+        descr = np.lib.format.dtype_to_descr(self.dtype)
+        header = {"descr": descr, "fortran_order": False, "shape": (self.size,)}
         np.lib.format.write_array_header_1_0(self.file, header)
 
     def append(self, values: NDArray[Any]) -> None:
         self.file.write(values.astype(self.dtype, copy=False).data)
         self.size += len(values)
 
-    def close(self) -> None:
+    def finish(self) -> None:
         self.file.seek(0)
         self._header()
-        self.file.close()
 
 
 def write_array(path: Path, values: NDArray[Any]) -> None:
-    """Write an array of one dimension; unlike numpy's own writing, a full disk is an error that says so."""
-    file = _Growing(path, values.dtype)
-    file.append(values)
-    file.close()
+    """Write an array of one dimension; where numpy's own writing meets a full disk, its error does not say so."""
+    with path.open("wb") as opened:
+        file = _Growing(opened, values.dtype)
+        file.append(values)
+        file.finish()

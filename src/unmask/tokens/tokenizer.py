@@ -91,7 +91,8 @@ def save(tokenizer: PreTrainedTokenizerFast, path: Path) -> None:
     config["model_input_names"] = list(
         tokenizer.model_input_names
     )  # the class's own, which the file leaves out
-    config.pop("backend", None)
+    for name in ("backend", "is_local", "local_files_only"):  # how it was loaded, not what it is
+        config.pop(name, None)
     if isinstance(more := config.pop("extra_special_tokens", None), list):
         config["additional_special_tokens"] = more
     text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False)
