@@ -146,7 +146,7 @@ def test_a_row_that_ends_before_its_text_is_malformed() -> None:
 
 
 def test_a_table_without_the_column_is_malformed_as_a_whole(tmp_path: Path) -> None:
-    reason = "no column 'text'; there are 'id', 'body'"
+    reason = "no column 'text'; choose with --field among 'id', 'body'"
     assert read(formats.delimited, b"id,body\n1,x\n", "csv") == [Malformed("file", 0, reason)]
     pq.write_table(pa.table({"id": [1], "body": ["x"]}), tmp_path / "t.parquet")
     assert parquet(tmp_path / "t.parquet") == [Malformed(str(tmp_path / "t.parquet"), 0, reason)]

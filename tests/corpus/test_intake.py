@@ -49,7 +49,7 @@ def test_malformed_lines_go_to_the_quarantine_with_their_place_and_reason(tmp_pa
         {
             "source": f"{tmp_path}/b.csv",
             "line": 0,
-            "reason": "no column 'text'; there are 'body'",
+            "reason": "no column 'text'; choose with --field among 'body'",
             "text": "",
         },
     ]
@@ -58,7 +58,7 @@ def test_malformed_lines_go_to_the_quarantine_with_their_place_and_reason(tmp_pa
 
 def test_a_file_that_is_named_must_be_readable_as_a_whole(tmp_path: Path) -> None:
     (path := tmp_path / "b.csv").write_text("body\nno such column\n")
-    with pytest.raises(BadInput, match=r"b\.csv: no column 'text'; there are 'body'$"):
+    with pytest.raises(BadInput, match=r"b\.csv: no column 'text'; choose with --field among 'body'$"):
         list(taken_in(tmp_path, path).waves())
 
 

@@ -133,7 +133,9 @@ def delimited(content: io.BufferedReader, source: Source, field: str) -> Iterato
     rows = csv.reader(iter(lambda: lines.readline(ROW), ""), delimiter=separator)
     header = next(rows, [])
     if header and field not in header:
-        yield Malformed(source.name, 0, f"no column {field!r}; there are {', '.join(map(repr, header))}")
+        yield Malformed(
+            source.name, 0, f"no column {field!r}; choose with --field among {', '.join(map(repr, header))}"
+        )
         return
     while True:
         line, row = rows.line_num + 1, []
@@ -177,7 +179,7 @@ def _seekable(content: io.BufferedReader, source: Source) -> IO[bytes]:
 
 def _unusable(schema: pa.Schema, field: str) -> str | None:
     if field not in schema.names:
-        return f"no column {field!r}; there are {', '.join(map(repr, schema.names)) or 'none'}"
+        return f"no column {field!r}; choose with --field among {', '.join(map(repr, schema.names))}"
     kind = schema.field(field).type
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     textual = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary
