@@ -188,8 +188,6 @@ def _quieten() -> None:
         "TRANSFORMERS_VERBOSITY": "error",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
         "HF_HUB_OFFLINE": "1",
-        "DAFT_PROGRESS_BAR": "0",
-        "DO_NOT_TRACK": "1",
     }.items():
         os.environ.setdefault(name, value)
 
