@@ -85,6 +85,7 @@ class Answer:
     ids: Ids  # B T
     documents: Ids  # B T, as in `Blocks`
     sentinels: tuple[int, ...]
+    pad: int
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ would write, and is JSON on the way to a run directory and back.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,10 @@ from unmask.corruption.policy import POLICIES, Policy, corrupt, named
 from unmask.corruption.randomness import Draws, Stream
 from unmask.corruption.render import bounded, edges
 from unmask.corruption.render import replace as replaced
+from unmask.corruption.rows import take
 from unmask.corruption.schedule import Rate, parse_rate
 from unmask.errors import BadInput
-from unmask.records import Blocks, Corrupted, Integers, Vocabulary
+from unmask.records import Blocks, Corrupted, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def _mixed(blocks: Blocks, stage: Stage, vocabulary: Vocabulary, seed: int, rate
     unit = np.zeros(blocks.ids.shape, dtype=np.int64)
     for number, part in enumerate(stage.parts):
         rows = np.flatnonzero(which == number)
-        some = corrupt(_rows(blocks, rows), part.policy, vocabulary, seed=seed, rate=rate)
+        some = corrupt(take(blocks, rows), part.policy, vocabulary, seed=seed, rate=rate)
         ids[rows], hidden[rows] = some.ids, some.hidden
         inside = np.zeros(some.hidden.shape, dtype=np.int64)
         inside[some.hidden] = np.arange(len(some.targets)) if some.units is None else some.units
@@ -152,15 +153,4 @@ def _mixed(blocks: Blocks, stage: Stage, vocabulary: Vocabulary, seed: int, rate
         targets=blocks.ids[hidden],
         units=np.cumsum(change, dtype=np.int32) - np.int32(1),
         edges=edges(blocks, hidden) if spans else None,
-    )
-
-
-def _rows(blocks: Blocks, rows: Integers) -> Blocks:
-    return replace(
-        blocks,
-        ids=blocks.ids[rows],
-        word_starts=blocks.word_starts[rows],
-        documents=blocks.documents[rows],
-        numbers=blocks.numbers[rows],
-        spans={kind: marks[rows] for kind, marks in blocks.spans.items()},
     )

@@ -14,16 +14,22 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from unmask.corruption import render, select, units
 from unmask.corruption.randomness import Draws
+from unmask.corruption.rows import joined, take
 from unmask.corruption.sentinels import expand, sentinels
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
 from unmask.records import Blocks, Corrupted, Flags, Ids, Vocabulary
+
+CHUNK = (
+    1 << 15
+)  # tokens worked on at a time: their arrays stay in the cache, and memory is not taken anew each time
 
 
 @dataclass(frozen=True)
@@ -92,13 +98,24 @@ def corrupt(
     blocks: Blocks, policy: Policy, vocabulary: Vocabulary, *, seed: int, rate: float | None = None
 ) -> Corrupted:
     """Hide what the policy hides; `rate` overrides the policy's, for a rate that changes over training."""
-    how = POLICIES[policy.name]
     asked = policy.rate if rate is None else _check_rate(rate)
+    rows, length = blocks.ids.shape
+    some = max(CHUNK // max(length, 1), 1)
+    chunks = (
+        [take(blocks, slice(begin, begin + some)) for begin in range(0, rows, some)]
+        if rows > some
+        else [blocks]
+    )
+    return joined([_corrupt(chunk, policy, vocabulary, seed, asked) for chunk in chunks])
+
+
+def _corrupt(blocks: Blocks, policy: Policy, vocabulary: Vocabulary, seed: int, rate: float) -> Corrupted:
+    how = POLICIES[policy.name]
     draws = Draws.of(seed, blocks.epoch if policy.fresh else 0, blocks.numbers)
     settings = {part: _chosen(part, policy.settings) for part in (how.units, how.select, how.render)}
 
     together = how.units(blocks, vocabulary, draws, **settings[how.units])
-    hidden = how.select(together, asked, draws, **settings[how.select])
+    hidden = how.select(together, rate, draws, **settings[how.select])
     return how.render(blocks, together, hidden, vocabulary, draws, **settings[how.render])
 
 
@@ -111,6 +128,7 @@ def restore(corrupted: Corrupted) -> Ids:
     return ids
 
 
+@lru_cache
 def _settings(part: Callable[..., object]) -> dict[str, Any]:
     """A function's settings: its keyword-only arguments and their defaults."""
     parameters = inspect.signature(part).parameters.values()

@@ -105,20 +105,19 @@ class Draws:
 
         With `halves` the even numbers come first, in random order, then the odd ones.
         """
-        real = np.arange(counts.max(initial=0)) < counts[:, None]
-        rows, numbers = np.nonzero(real)
-        keys = self.bits(stream, rows, numbers)
+        numbers = np.arange(counts.max(initial=0), dtype=np.uint64)
+        real = numbers.view(np.int64) < counts[:, None]
+        keys = mix(np.add.outer(self._of(stream), numbers * GOLDEN))
         if halves:
             keys >>= np.uint64(1)
-            keys |= (numbers & 1).astype(np.uint64) << np.uint64(63)
+            keys |= numbers << np.uint64(63)
         # Sorting keys that carry the number in their low bits is several times as fast as argsort.
         keys &= ~NUMBER
-        keys |= numbers.astype(np.uint64)
-        grid = np.full(real.shape, np.iinfo(np.uint64).max)
-        grid[real] = keys
-        grid.sort(axis=1)
-        grid &= NUMBER
-        return grid.view(np.int64), real
+        keys |= numbers
+        keys[~real] = np.iinfo(np.uint64).max
+        keys.sort(axis=1)
+        keys &= NUMBER
+        return keys.view(np.int64), real
 
     def _of(self, stream: Stream) -> Bits:
         return mix(self.keys + np.uint64(stream * int(GOLDEN) & WORD))

@@ -44,13 +44,13 @@ def apart(units: Units, rate: Rates, draws: Draws) -> Flags:
 def _turn(units: Units, rate: Rates, draws: Draws, order: Integers, real: Flags) -> Flags:
     """Turn the wheel on which the units stand in this order, and hide those that begin in the window."""
     rates = np.broadcast_to(np.asarray(rate, dtype=np.float64), units.counts.shape)
-    order = order + units.first[:, None]
     turned = _places(units, order, real) - (draws.per_row(Stream.TURN) * units.tokens)[:, None]
     turned += units.tokens[:, None] * (turned < 0)
     inside = (turned < (rates * units.tokens)[:, None]) & real
 
     hidden = np.zeros(len(units.rows), dtype=np.bool_)
-    hidden[order[inside]] = True
+    row, nth = np.nonzero(inside)
+    hidden[units.first[row] + order[row, nth]] = True
     empty = np.flatnonzero(~inside.any(axis=1) & (units.counts > 0) & (rates > 0))
     forced = draws.per_row(Stream.FORCED)[empty] * units.counts[empty]
     hidden[units.first[empty] + forced.astype(np.int64)] = True
@@ -61,7 +61,7 @@ def _places(units: Units, order: Integers, real: Flags) -> Integers:
     """Where on the wheel each unit of the grid begins: after all the tokens of those before it."""
     if units.single:
         return np.arange(order.shape[1])
-    sizes = units.sizes[np.where(real, order, 0)] * real
+    sizes = units.sizes[np.where(real, order + units.first[:, None], 0)] * real
     return np.cumsum(sizes, axis=1) - sizes
 
 

@@ -116,7 +116,7 @@ def _answer(
     ids[filled] = flat
     documents = np.zeros(filled.shape, dtype=np.int32)
     documents[filled] = owner
-    return Answer(ids, documents, vocabulary.sentinels)
+    return Answer(ids, documents, vocabulary.sentinels, vocabulary.pad)
 
 
 def expand(ids: Ids, answer: Answer) -> Ids:
