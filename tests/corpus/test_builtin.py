@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 import os
 import resource
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 from unmask.corpus import builtin
 from unmask.corpus.docstrings import SENTENCE, is_english
+from unmask.corpus.find import find
+from unmask.corpus.read import read
 from unmask.records import Document
 
 
@@ -51,6 +54,16 @@ def test_topics_the_standard_library_and_dependencies_are_all_there(
     assert min(kinds[name] for name in ("topics", "python", "numpy", "torch", "transformers")) > 20
     assert not any("/tests/" in document.source for document in corpus[0])
     assert "unmask" not in kinds
+
+
+def test_it_is_read_by_its_name_and_who_stops_early_waits_for_nobody() -> None:
+    [source] = find(["builtin"])
+    reading = read(source)
+    found = next(record for record in reading if not record.source.startswith("builtin:topics"))
+    assert found.source.startswith("builtin:python/")
+    began = time.monotonic()
+    reading.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - began < 5
 
 
 def test_docstrings_found_by_their_quotes_are_those_a_parser_finds() -> None:

@@ -55,7 +55,7 @@ class Intake:
 
             def taken(count: int) -> None:
                 self.bytes += count
-                step(count / 1e6, note=f"MB, {self.read:,} documents")
+                step(count / 1e6, note=f"{self.read:,} documents")
 
             for source in self._sources:
                 for record in read(source, self._field, taken):
