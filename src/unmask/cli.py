@@ -194,10 +194,7 @@ def _quieten() -> None:
 
 @contextmanager
 def _watched() -> Iterator[None]:
-    """Progress on stderr while somebody is looking at it."""
-    if not sys.stderr.isatty():
-        yield
-        return
+    """Progress on stderr."""
     from rich.console import Console
 
     from unmask.progress import shown

@@ -1,4 +1,4 @@
-"""Progress of long work: silent in a library call, a bar on stderr when a terminal shows it.
+"""Progress of long work: silent in a library call; bars on a terminal, a line now and then in a log.
 
 Any function may say how far it is; only whoever called `shown` decides that somebody sees it.
 
@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 SHORT = 0.5  # seconds; what took less leaves no line behind
-
-_display: ContextVar[Progress | None] = ContextVar("display", default=None)
+NOW_AND_THEN = 15.0  # seconds between two lines of a log
 
 
 class Step(Protocol):
@@ -31,42 +31,84 @@ class Step(Protocol):
         """Say it."""
 
 
+@dataclass
+class Watched:
+    """One piece of work on somebody's screen."""
+
+    title: str
+    total: float | None
+    bars: Progress | None  # none in a log, where bars cannot move
+    console: Console
+    begun: float = field(default_factory=time.perf_counter)
+    done: float = 0
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        self.said = self.begun
+        self.bar = self.bars.add_task(self.title, total=self.total, note="") if self.bars else None
+
+    def __call__(self, amount: float = 0, *, note: str | None = None, total: float | None = None) -> None:
+        """Move the bar, or say a line when the last is long ago."""
+        self.done += amount
+        self.note = self.note if note is None else note
+        self.total = self.total if total is None else total
+        if self.bars and self.bar is not None:
+            self.bars.update(self.bar, completed=self.done, total=self.total, note=self.note)
+        elif (now := time.perf_counter()) - self.said >= NOW_AND_THEN:
+            self.said = now
+            share = f"{self.done / self.total:.0%} " if self.total else ""
+            self.console.print(f"{self.title} {share}{self.note}", highlight=False)
+
+    def end(self, finished: bool) -> None:
+        """Take the bar away, and leave a line behind."""
+        if self.bars and self.bar is not None:
+            self.bars.remove_task(self.bar)
+        took = time.perf_counter() - self.begun
+        if finished and took >= SHORT:
+            line = f"[green]✓[/] [bold]{self.title}[/] [dim]{took:.0f} s  {self.note}[/]"
+            self.console.print(line, highlight=False)
+
+
+_audience: ContextVar[tuple[Console, Progress | None] | None] = ContextVar("audience", default=None)
+
+
 def _silent(amount: float = 0, *, note: str | None = None, total: float | None = None) -> None:
     """Nobody is watching."""
 
 
 @contextmanager
 def task(title: str, total: float | None = None) -> Iterator[Step]:
-    """One bar, for as long as the block runs, then a line; without a total it only shows that work goes on."""
-    display = _display.get()
-    if display is None:
+    """Work that somebody may watch, for as long as the block runs; without a total it only shows that it goes on."""
+    audience = _audience.get()
+    if audience is None:
         yield _silent
         return
-    bar = display.add_task(title, total=total, note="")
-    begun = time.perf_counter()
-    latest = ""
-
-    def step(amount: float = 0, *, note: str | None = None, total: float | None = None) -> None:
-        nonlocal latest
-        if total is not None:
-            display.update(bar, total=total)
-        if note is not None:
-            latest = note
-            display.update(bar, note=note)
-        display.advance(bar, amount)
-
+    console, bars = audience
+    watched = Watched(title, total, bars, console)
     try:
-        yield step
-    finally:
-        display.remove_task(bar)
-    took = time.perf_counter() - begun
-    if took >= SHORT:
-        display.console.print(f"[green]✓[/] [bold]{title}[/] [dim]{took:.0f} s  {latest}[/]", highlight=False)
+        yield watched
+    except BaseException:
+        watched.end(finished=False)
+        raise
+    watched.end(finished=True)
 
 
 @contextmanager
 def shown(console: Console) -> Iterator[None]:
-    """Show every task started inside the block on this console."""
+    """Show every task started inside the block on this console: as bars, or as lines where it is no terminal."""
+    bars = _bars(console) if console.is_terminal else None
+    if bars:
+        bars.start()
+    token = _audience.set((console, bars))
+    try:
+        yield
+    finally:
+        _audience.reset(token)
+        if bars:
+            bars.stop()
+
+
+def _bars(console: Console) -> Progress:
     from rich.progress import (
         BarColumn,
         Progress,
@@ -76,31 +118,27 @@ def shown(console: Console) -> Iterator[None]:
         TimeRemainingColumn,
     )
 
-    columns = (
+    return Progress(
         SpinnerColumn(),
         TextColumn("[bold]{task.description}"),
         BarColumn(bar_width=20),
         TaskProgressColumn(),
         TimeRemainingColumn(compact=True),
         TextColumn("[dim]{task.fields[note]}"),
+        console=console,
+        transient=True,
     )
-    with Progress(*columns, console=console) as display:
-        token = _display.set(display)
-        try:
-            yield
-        finally:
-            _display.reset(token)
 
 
 def say(line: str) -> None:
     """A line above the bars, where somebody is watching."""
-    if (display := _display.get()) is not None:
-        display.console.print(line)
+    if (audience := _audience.get()) is not None:
+        audience[0].print(line)
 
 
 def console() -> Console:
     """Where to tell a story: above the bars where there are some, else on stderr."""
     from rich.console import Console
 
-    display = _display.get()
-    return Console(stderr=True) if display is None else display.console
+    audience = _audience.get()
+    return Console(stderr=True) if audience is None else audience[0]

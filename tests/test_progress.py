@@ -1,0 +1,42 @@
+import io
+
+from rich.console import Console
+
+from unmask import progress
+from unmask.progress import say, shown, task
+
+
+def test_nothing_is_printed_for_a_library_call(capsys) -> None:  # type: ignore[no-untyped-def]
+    with task("Work", total=3) as step:
+        step(1, note="so far")
+    say("something")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_log_has_a_line_now_and_then_and_one_at_the_end(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(progress, "NOW_AND_THEN", 0.0)
+    monkeypatch.setattr(progress, "SHORT", 0.0)
+    page = io.StringIO()
+    with shown(Console(file=page, width=80)), task("Work", total=4) as step:
+        step(1, note="one")
+        step(1, note="two")
+    assert page.getvalue() == "Work 25% one\nWork 50% two\n✓ Work 0 s  two\n"
+
+
+def test_a_terminal_has_a_bar_with_its_note(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    page = io.StringIO()
+    with shown(Console(file=page, width=80, force_terminal=True)), task("Work", total=2) as step:
+        step(1, note="half of it")
+        step(total=8)
+    assert "Work" in page.getvalue()
+
+
+def test_work_that_fails_leaves_no_line_that_says_it_is_done(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(progress, "SHORT", 0.0)
+    page = io.StringIO()
+    try:
+        with shown(Console(file=page, width=80)), task("Work"):
+            raise ValueError("no")
+    except ValueError:
+        pass
+    assert "✓" not in page.getvalue()
