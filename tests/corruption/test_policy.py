@@ -117,7 +117,7 @@ def test_a_token_example_to_the_byte():
     assert (corrupted.ids[corrupted.hidden] == MASK).all()
 
 
-PINNED = [1, 4, 5, 10]  # a change here changes every run ever described by its seed: it needs a reason
+PINNED = [4, 5, 7, 9]  # a change here changes every run ever described by its seed: it needs a reason
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.01, float("nan"), "a lot"])

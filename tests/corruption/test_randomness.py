@@ -60,3 +60,36 @@ def test_flipping_one_bit_of_a_block_number_flips_half_of_the_draw():
     for bit in range(0, 62, 7):
         after = Draws.of(3, 1, numbers ^ (1 << bit)).keys
         assert abs(np.bitwise_count(before ^ after).mean() - 32) < 0.5
+
+
+@pytest.mark.parametrize("count", [2, 7, 300])
+def test_a_shuffle_puts_every_number_everywhere_equally_often(count):
+    rows = 40_000 if count < 10 else 3_000
+    order, real = Draws.of(5, 0, np.arange(rows)).shuffle(Stream.ORDER, np.full(rows, count))
+    assert real.all() and (np.sort(order, axis=1) == np.arange(count)).all()
+    # Where a number stands is uniform for each, and so is who stands first.
+    for column in (0, count // 2, count - 1):
+        assert stats.chisquare(np.bincount(order[:, column], minlength=count)).pvalue > 0.0005
+    place = np.argsort(order, axis=1)
+    first, second = place[:, 0], place[:, 1]
+    assert stats.binomtest(int((first < second).sum()), rows).pvalue > 0.0005
+
+
+def test_every_order_of_four_comes_equally_often():
+    order, _ = Draws.of(6, 2, np.arange(48_000)).shuffle(Stream.ORDER, np.full(48_000, 4))
+    _, counts = np.unique(order, axis=0, return_counts=True)
+    assert len(counts) == 24 and stats.chisquare(counts).pvalue > 0.0005
+
+
+def test_rows_are_shuffled_alike_in_short_and_in_long_company():
+    counts = np.array([5, 40, 8192])
+    short, _ = Draws.of(1, 0, np.arange(3)).shuffle(Stream.ORDER, counts)
+    long, _ = Draws.of(1, 0, np.arange(4)).shuffle(Stream.ORDER, np.append(counts, 20_000))
+    for row, count in enumerate(counts):
+        assert short[row, :count].tolist() == long[row, :count].tolist()
+
+
+def test_with_halves_the_even_numbers_come_first():
+    order, _ = Draws.of(1, 0, np.arange(50)).shuffle(Stream.ORDER, np.full(50, 9), halves=True)
+    assert (order[:, :5] % 2 == 0).all() and (order[:, 5:] % 2 == 1).all()
+    assert len(np.unique(order, axis=0)) > 40

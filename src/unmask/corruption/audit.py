@@ -18,8 +18,9 @@ from unmask.corruption.units import eligible
 from unmask.errors import BadInput
 from unmask.records import Blocks, Corrupted, Flags, Integers, Reals, Vocabulary
 
-BINS = 21  # stretches of a row: odd, so that the chi-squared tail has a closed form
-FEWEST = 5 * BINS  # rows below which the p-value would be no more than noise
+BINS = 21  # stretches of a row that are drawn
+TESTED = 7  # stretches that are tested: few, for a p-value that holds on a few hundred rows; odd, for its closed form
+FEWEST = 20 * TESTED  # rows below which there is no p-value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,13 +167,14 @@ def _evenness(hidden: Integers, tokens: Integers) -> float | None:
     """
     if len(hidden) < FEWEST:
         return None
+    hidden, tokens = (each.reshape(len(each), TESTED, -1).sum(axis=2) for each in (hidden, tokens))
     share = hidden.sum(axis=1) / tokens.sum(axis=1)
     excess: Reals = hidden - share[:, None] * tokens
     mean = excess.mean(axis=0)
     spread = np.cov(excess, rowvar=False) / len(excess)
-    inverse = np.linalg.pinv(spread, hermitian=True)
     freedom = int(np.linalg.matrix_rank(spread, hermitian=True))
-    return _tail(float(mean @ inverse @ mean), freedom)
+    distance = float(mean @ np.linalg.pinv(spread, hermitian=True) @ mean)
+    return _tail(distance * (len(excess) - freedom) / (len(excess) - 1), freedom)  # Hotelling's correction
 
 
 def _tail(value: float, freedom: int) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,9 +56,7 @@ def mix(bits: Bits) -> Bits:
     return bits
 
 
-NUMBER = np.uint64(
-    (1 << 20) - 1
-)  # low bits of a shuffled key, for its number: rows of up to a million tokens
+RANDOM = 19  # bits of a shuffled key that are random; the others hold the number
 
 
 @dataclass(frozen=True)
@@ -86,8 +85,12 @@ class Draws:
         return mix(keys[rows] + positions.astype(np.uint64) * GOLDEN)
 
     def uniform(self, stream: Stream, rows: Integers, positions: Integers) -> Uniform:
-        """Numbers in [0, 1) of 50 bits: times a whole number below 2⁵⁰ they stay below it after rounding."""
-        return (self.bits(stream, rows, positions) >> np.uint64(14)).astype(np.float64) * 2.0**-50
+        """A number in [0, 1) for each (row of the batch, position in the row)."""
+        return _unit(self.bits(stream, rows, positions))
+
+    def grid(self, stream: Stream, width: int) -> Uniform:
+        """Numbers in [0, 1) for the first positions of each row."""
+        return _unit(mix(np.add.outer(self._of(stream), np.arange(width, dtype=np.uint64) * GOLDEN)))
 
     def per_row(self, stream: Stream) -> Uniform:
         """One number in [0, 1) for each row, of 32 bits: sums and products with lengths are exact."""
@@ -100,24 +103,48 @@ class Draws:
         """
         return ((self.turns >> np.uint64(11)) + np.uint64(1)).astype(np.float64) * 2.0**-53
 
-    def shuffle(self, stream: Stream, counts: Integers, *, halves: bool = False) -> tuple[Integers, Flags]:
+    def shuffle(
+        self, stream: Stream, counts: Integers, *, halves: bool = False
+    ) -> tuple[NDArray[np.unsignedinteger[Any]], Flags]:
         """For each row the numbers below its count in random order, as a grid, and where the grid is real.
 
-        With `halves` the even numbers come first, in random order, then the odd ones.
+        Of two numbers one is first as likely as the other, but for one pair in half a million, which keeps its order.
+        With `halves` the even numbers come first, then the odd ones.
         """
-        numbers = np.arange(counts.max(initial=0), dtype=np.uint64)
-        real = numbers.view(np.int64) < counts[:, None]
-        keys = mix(np.add.outer(self._of(stream), numbers * GOLDEN))
+        numbers = np.arange(counts.max(initial=0), dtype=np.uint32)
+        keys = self._short(stream, numbers)
         if halves:
-            keys >>= np.uint64(1)
-            keys |= numbers << np.uint64(63)
-        # Sorting keys that carry the number in their low bits is several times as fast as argsort.
-        keys &= ~NUMBER
-        keys |= numbers
-        keys[~real] = np.iinfo(np.uint64).max
-        keys.sort(axis=1)
-        keys &= NUMBER
-        return keys.view(np.int64), real
+            keys >>= np.uint32(1)
+            keys |= numbers << np.uint32(31)
+        # Sorting keys that carry the number in their low bits is several times as fast as argsort, and sorting
+        # keys of 32 bits as fast again; longer rows get the same order from wider keys.
+        keys >>= np.uint32(32 - RANDOM)
+        kind: Any = np.uint32 if len(numbers) <= 1 << (32 - RANDOM) else np.uint64
+        low = kind(np.iinfo(kind).bits - RANDOM)
+        order = keys.astype(kind, copy=False) << low
+        order |= numbers
+        real = numbers < counts[:, None]
+        order[~real] = np.iinfo(kind).max
+        order.sort(axis=1)
+        order &= (kind(1) << low) - kind(1)
+        return order, real
+
+    def _short(self, stream: Stream, numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """32 random bits for each number in each row: both halves of the row's key, and MurmurHash3's finaliser."""
+        keys = self._of(stream)
+        low, high = keys.astype(np.uint32), (keys >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
+        bits: NDArray[np.uint32] = np.multiply.outer(high, numbers)
+        bits += low[:, None]
+        for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+            bits ^= bits >> np.uint32(shift)
+            bits *= np.uint32(factor)
+        bits ^= bits >> np.uint32(16)
+        return bits
 
     def _of(self, stream: Stream) -> Bits:
         return mix(self.keys + np.uint64(stream * int(GOLDEN) & WORD))
+
+
+def _unit(bits: Bits) -> Uniform:
+    """Bits as numbers in [0, 1) of 50 bits: times a whole number below 2⁵⁰ they stay below it after rounding."""
+    return (bits >> np.uint64(14)).astype(np.float64) * 2.0**-50

@@ -30,9 +30,10 @@ def replace(
 
     BERT's 80/10/10 (Devlin et al. 2019, §3.1), one draw for each unit as in SpanBERT (Joshi et al. 2020).
     """
-    positions = units.positions[units.spread(hidden)]
-    sizes, rows = units.sizes[hidden], units.rows[hidden]
-    fate = np.repeat(draws.uniform(Stream.FATE, rows, units.numbers[hidden]), sizes)
+    some = np.flatnonzero(hidden)
+    positions, sizes = units.members(some)
+    rows = units.rows[some]
+    fate = np.repeat(draws.uniform(Stream.FATE, rows, some - units.first[rows]), sizes)
     ids = blocks.ids.ravel().copy()
     targets = ids[positions]
 
@@ -48,7 +49,7 @@ def replace(
         ids=ids.reshape(blocks.ids.shape),
         hidden=flags.reshape(blocks.ids.shape),
         targets=targets,
-        units=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
+        units=np.repeat(np.arange(len(some), dtype=np.int32), sizes),
     )
 
 
@@ -118,7 +119,8 @@ def ordered(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary,
     counts = corrupted.hidden.sum(axis=1)
     shuffled, real = draws.shuffle(Stream.RANK, counts)
     rank = np.empty(len(corrupted.targets), dtype=np.int32)
-    rank[(shuffled + (np.cumsum(counts) - counts)[:, None])[real]] = np.nonzero(real)[1] + 1
+    first = np.repeat(np.cumsum(counts) - counts, counts)
+    rank[shuffled[real].astype(np.int64) + first] = np.nonzero(real)[1] + 1
     order = np.zeros(blocks.ids.shape, dtype=np.int32)
     order[corrupted.hidden] = rank
     return changed(corrupted, order=order)

@@ -5,15 +5,18 @@ In go units and a rate, out comes a flag for each unit.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from unmask.corruption.randomness import Draws, Stream
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
-from unmask.records import Flags, Integers
+from unmask.records import Flags, Integers, Reals
 
-Rates = float | NDArray[np.float64]  # one for all, or B
+Rates = float | Reals  # one for all, or B
+Order = NDArray[np.unsignedinteger[Any]]  # B U, numbers of units in their row
 
 
 def wheel(units: Units, rate: Rates, draws: Draws) -> Flags:
@@ -41,28 +44,38 @@ def apart(units: Units, rate: Rates, draws: Draws) -> Flags:
     return _turn(units, rate, draws, *draws.shuffle(Stream.ORDER, units.counts, halves=True))
 
 
-def _turn(units: Units, rate: Rates, draws: Draws, order: Integers, real: Flags) -> Flags:
-    """Turn the wheel on which the units stand in this order, and hide those that begin in the window."""
-    rates = np.broadcast_to(np.asarray(rate, dtype=np.float64), units.counts.shape)
-    turned = _places(units, order, real) - (draws.per_row(Stream.TURN) * units.tokens)[:, None]
-    turned += units.tokens[:, None] * (turned < 0)
-    inside = (turned < (rates * units.tokens)[:, None]) & real
+def _turn(units: Units, rate: Rates, draws: Draws, order: Order, real: Flags) -> Flags:
+    """Turn the wheel on which the units stand in this order, and hide those that begin in the window.
+
+    That a unit is as likely as any other rests on the turn, which is exact, and not on the order.
+    """
+    window = rate * units.tokens
+    begin = draws.per_row(Stream.TURN) * units.tokens
+    end = begin + window
+    over = end >= units.tokens  # the window goes round
+    first, last = _passed(units, order, real, begin, end - units.tokens * over)
+    number = last - first + units.counts * over
 
     hidden = np.zeros(len(units.rows), dtype=np.bool_)
-    row, nth = np.nonzero(inside)
-    hidden[units.first[row] + order[row, nth]] = True
-    empty = np.flatnonzero(~inside.any(axis=1) & (units.counts > 0) & (rates > 0))
+    row = np.repeat(np.arange(len(number)), number)
+    nth = np.arange(len(row)) + np.repeat(first - (np.cumsum(number) - number), number)
+    nth -= units.counts[row] * (nth >= units.counts[row])
+    hidden[units.first[row] + order[row, nth].astype(np.int64)] = True
+
+    empty = np.flatnonzero((number == 0) & (units.counts > 0) & (window > 0))
     forced = draws.per_row(Stream.FORCED)[empty] * units.counts[empty]
     hidden[units.first[empty] + forced.astype(np.int64)] = True
     return hidden
 
 
-def _places(units: Units, order: Integers, real: Flags) -> Integers:
-    """Where on the wheel each unit of the grid begins: after all the tokens of those before it."""
+def _passed(units: Units, order: Order, real: Flags, *places: Reals) -> list[Integers]:
+    """For each place on the wheels, B of them, how many units of the row begin before it."""
     if units.single:
-        return np.arange(order.shape[1])
-    sizes = units.sizes[np.where(real, order + units.first[:, None], 0)] * real
-    return np.cumsum(sizes, axis=1) - sizes
+        return [np.ceil(place).astype(np.int64) for place in places]
+    sizes = units.sizes[order[real].astype(np.int64) + units.first[units.rows]]
+    begins = np.cumsum(sizes) - sizes  # over the whole batch: one wheel after the other
+    before = np.cumsum(units.tokens) - units.tokens
+    return [np.searchsorted(begins, before + place) - units.first for place in places]
 
 
 def timed(units: Units, rate: Rates, draws: Draws) -> Flags:
@@ -113,6 +126,6 @@ def _cut(things: Integers, parts: Integers, stream: Stream, draws: Draws) -> Int
     row, nth = np.nonzero(np.arange(order.shape[1]) < (parts - 1)[:, None])
     end = np.cumsum(things)
     begin = end - things
-    cuts = np.concatenate((begin[parts > 0], begin[row] + 1 + order[row, nth]))
+    cuts = np.concatenate((begin[parts > 0], begin[row] + 1 + order[row, nth].astype(np.int64)))
     cuts.sort()
     return np.diff(cuts, append=end[-1:])

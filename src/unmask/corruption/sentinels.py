@@ -26,7 +26,7 @@ def sentinels(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabular
         raise BadInput(
             "this tokenizer has no sentinels to stand for hidden spans: add some (<extra_id_0>, …)"
         )
-    positions = units.positions[units.spread(hidden)]
+    positions, _ = units.members(np.flatnonzero(hidden))
     starts = run_starts(blocks, positions)
     width = blocks.ids.shape[1]
     row = positions[starts] // width

@@ -59,13 +59,17 @@ class Units:
     @cached_property
     def tokens(self) -> Integers:
         """B: how many eligible tokens each row has."""
-        ends = np.append(self.starts, len(self.positions))
-        tokens: Integers = ends[self.first + self.counts] - ends[self.first]
-        return tokens
+        total = len(self.positions)
+        begins = self.starts.take(self.first, mode="clip") if len(self.starts) else self.first
+        return np.diff(np.where(self.first < len(self.starts), begins, total), append=total)
 
-    def spread(self, flags: Flags) -> Flags:
-        """U flags as E flags: what is true of a unit is true of each of its tokens."""
-        return flags if self.single else np.repeat(flags, self.sizes)
+    def members(self, some: Integers) -> tuple[Integers, Integers]:
+        """The positions of the tokens of some units, and how many each unit has."""
+        if self.single:
+            return self.positions[some], np.ones(len(some), dtype=np.int64)
+        sizes = self.sizes[some]
+        place = np.arange(sizes.sum()) + np.repeat(self.starts[some] - (np.cumsum(sizes) - sizes), sizes)
+        return self.positions[place], sizes
 
 
 def eligible(blocks: Blocks, vocabulary: Vocabulary) -> Flags:
@@ -150,7 +154,9 @@ def _between(may: Flags, boundaries: Flags) -> Units:
     """
     positions = np.flatnonzero(may)
     group = np.cumsum(boundaries.ravel(), dtype=np.int32)[positions]
-    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    begins = np.ones(len(group), dtype=np.bool_)
+    np.not_equal(group[1:], group[:-1], out=begins[1:])
+    starts = np.flatnonzero(begins)
     return Units(positions, starts, positions[starts] // may.shape[1], may.shape)
 
 
@@ -160,14 +166,27 @@ def _runs(blocks: Blocks, each: Units, weights: Reals, draws: Draws) -> Units:
     The lengths of a row are drawn one after the other and summed, so a run's length does not depend on where
     it stands; only the last one of a document may be cut short.
     """
-    drawn = draws.uniform(Stream.LENGTH, each.rows, each.numbers)
-    lengths = 1 + np.searchsorted(np.cumsum(weights / weights.sum())[:-1], drawn, side="right")
-    total = np.cumsum(lengths) - lengths
-    number = total - total[each.first[each.rows]]
-    starts = np.zeros(len(each.rows) + 1, dtype=np.bool_)
-    inside = number < each.counts[each.rows]
-    starts[(each.first[each.rows] + number)[inside]] = True
+    starts = np.zeros(len(each.rows), dtype=np.bool_)
+    starts[_cumulated(each, weights, draws)] = True
     document = blocks.documents.ravel()[each.positions[each.starts]]
-    starts[:-1] |= np.diff(document, prepend=0) != 0
-    first = np.flatnonzero(starts[:-1])
+    starts |= np.diff(document, prepend=0) != 0
+    first = np.flatnonzero(starts)
     return Units(each.positions, each.starts[first], each.rows[first], each.shape)
+
+
+def _cumulated(each: Units, weights: Reals, draws: Draws) -> Integers:
+    """The units at which a run begins if lengths are drawn until each row is full."""
+    share = weights / weights.sum()
+    mean = float(share @ np.arange(1, len(share) + 1))
+    width = int(each.counts.max(initial=0) / mean) + 8
+    while (
+        True
+    ):  # a width too small is doubled: the first lengths stay the same, as they are keyed by their number
+        lengths = 1 + np.searchsorted(np.cumsum(share)[:-1], draws.grid(Stream.LENGTH, width), side="right")
+        ends = np.cumsum(lengths, axis=1)
+        if (ends[:, -1] >= each.counts).all():
+            break
+        width *= 2
+    begins = ends - lengths
+    runs: Integers = (begins + each.first[:, None])[begins < each.counts[:, None]]
+    return runs
