@@ -13,12 +13,8 @@ def in_rows(sizes, rows):
     """The same units in every row, as `Units`."""
     length = sum(sizes)
     starts = np.cumsum([0, *sizes[:-1]])
-    return units.Units(
-        positions=np.arange(rows * length),
-        starts=(np.arange(rows)[:, None] * length + starts).ravel(),
-        rows=np.repeat(np.arange(rows), len(sizes)),
-        shape=(rows, length),
-    )
+    every = (np.arange(rows)[:, None] * length + starts).ravel()
+    return units.Units.of(np.arange(rows * length), every, np.full(rows, length))
 
 
 def hidden_share(sizes, rate, way=select.wheel):

@@ -20,16 +20,24 @@ from unmask.records import Blocks, Flags, Integers, Reals, Vocabulary
 class Units:
     """The eligible tokens of a batch, in order, and where each unit of them begins.
 
-    tokens     [CLS]  the  un ##do [SEP]      position 0 … 4
-    positions          1    2   3
-    starts             0    1                 two units, at places 0 and 1 of `positions`
-    sizes              1    2
+        tokens     [CLS]  the  un ##do [SEP]      position 0 … 4
+        positions          1    2   3
+        starts             0    1                 two units, at places 0 and 1 of `positions`
+        sizes              1    2
+
+    A unit's draws are keyed by its number in its row.
     """
 
     positions: Integers  # E, flat indices into B × L, ascending
     starts: Integers  # U, indices into positions, ascending
-    rows: Integers  # U, the row of each unit
-    shape: tuple[int, int]  # B, L
+    counts: Integers  # B, how many units each row has
+    tokens: Integers  # B, how many eligible tokens each row has
+
+    @classmethod
+    def of(cls, positions: Integers, starts: Integers, tokens: Integers) -> Units:
+        """Units that begin at these places of the eligible tokens, which each row has so many of."""
+        edges = np.searchsorted(starts, np.cumsum(tokens))
+        return cls(positions, starts, np.diff(edges, prepend=0), tokens)
 
     @property
     def single(self) -> bool:
@@ -42,9 +50,9 @@ class Units:
         return np.diff(self.starts, append=len(self.positions))
 
     @cached_property
-    def counts(self) -> Integers:
-        """B: how many units each row has."""
-        return np.bincount(self.rows, minlength=self.shape[0])
+    def rows(self) -> Integers:
+        """U: the row of each unit."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
 
     @cached_property
     def first(self) -> Integers:
@@ -53,15 +61,8 @@ class Units:
 
     @cached_property
     def numbers(self) -> Integers:
-        """U: each unit's number in its row, from 0, which is what its draws are keyed by."""
+        """U: each unit's number in its row, from 0."""
         return np.arange(len(self.rows)) - self.first[self.rows]
-
-    @cached_property
-    def tokens(self) -> Integers:
-        """B: how many eligible tokens each row has."""
-        total = len(self.positions)
-        begins = self.starts.take(self.first, mode="clip") if len(self.starts) else self.first
-        return np.diff(np.where(self.first < len(self.starts), begins, total), append=total)
 
     def members(self, some: Integers) -> tuple[Integers, Integers]:
         """The positions of the tokens of some units, and how many each unit has."""
@@ -74,15 +75,15 @@ class Units:
 
 def eligible(blocks: Blocks, vocabulary: Vocabulary) -> Flags:
     """B L: true where a token may be hidden."""
-    return ~vocabulary.is_special[blocks.ids] & (blocks.documents > 0)
+    return ~vocabulary.is_special.take(blocks.ids) & (blocks.documents > 0)  # take: twice as fast as indexing
 
 
 def tokens(blocks: Blocks, vocabulary: Vocabulary, draws: Draws) -> Units:
     """Each token is a unit."""
     may = eligible(blocks, vocabulary)
     positions = np.flatnonzero(may)
-    rows = np.repeat(np.arange(len(may)), np.count_nonzero(may, axis=1))
-    return Units(positions, np.arange(len(positions)), rows, may.shape)
+    each = np.count_nonzero(may, axis=1)
+    return Units(positions, np.arange(len(positions)), counts=each, tokens=each)
 
 
 def words(blocks: Blocks, vocabulary: Vocabulary, draws: Draws) -> Units:
@@ -153,11 +154,10 @@ def _between(may: Flags, boundaries: Flags) -> Units:
     follows it must not join the word before.
     """
     positions = np.flatnonzero(may)
-    group = np.cumsum(boundaries.ravel(), dtype=np.int32)[positions]
-    begins = np.ones(len(group), dtype=np.bool_)
-    np.not_equal(group[1:], group[:-1], out=begins[1:])
-    starts = np.flatnonzero(begins)
-    return Units(positions, starts, positions[starts] // may.shape[1], may.shape)
+    begins = boundaries[may]
+    carried = np.searchsorted(positions, np.flatnonzero(boundaries & ~may))
+    begins[carried[carried < len(positions)]] = True
+    return Units.of(positions, np.flatnonzero(begins), np.count_nonzero(may, axis=1))
 
 
 def _runs(blocks: Blocks, each: Units, weights: Reals, draws: Draws) -> Units:
@@ -171,7 +171,7 @@ def _runs(blocks: Blocks, each: Units, weights: Reals, draws: Draws) -> Units:
     document = blocks.documents.ravel()[each.positions[each.starts]]
     starts |= np.diff(document, prepend=0) != 0
     first = np.flatnonzero(starts)
-    return Units(each.positions, each.starts[first], each.rows[first], each.shape)
+    return Units.of(each.positions, each.starts[first], each.tokens)
 
 
 def _cumulated(each: Units, weights: Reals, draws: Draws) -> Integers:
