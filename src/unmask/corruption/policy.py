@@ -91,7 +91,10 @@ def named(name: str, rate: float | None = None, *, fresh: bool = True, **setting
     {'p': 0.2, 'longest': 10, 'mask': 0.8, 'random': 0.0, 'replacement': 'uniform'}
     """
     known = _known(name)
-    return Policy(name, known.rate if rate is None else rate, {**known.settings, **settings}, fresh)
+    chosen = {**known.settings, **settings}
+    if missing := [key for key, value in chosen.items() if value is inspect.Parameter.empty]:
+        raise BadInput(f"policy {name!r} needs the setting {missing[0]!r}: it has no usual value")
+    return Policy(name, known.rate if rate is None else rate, chosen, fresh)
 
 
 def corrupt(

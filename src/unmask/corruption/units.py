@@ -92,7 +92,7 @@ def words(blocks: Blocks, vocabulary: Vocabulary, draws: Draws) -> Units:
     tokens  the  un ##believ ##able  cat
     units    0    1     1       1     2
     """
-    return _between(eligible(blocks, vocabulary), blocks.word_starts | document_starts(blocks))
+    return between(eligible(blocks, vocabulary), blocks.word_starts | document_starts(blocks))
 
 
 def marked(blocks: Blocks, vocabulary: Vocabulary, draws: Draws, *, kind: str) -> Units:
@@ -109,7 +109,7 @@ def marked(blocks: Blocks, vocabulary: Vocabulary, draws: Draws, *, kind: str) -
     changes = np.ones(spans.shape, dtype=np.bool_)
     np.not_equal(spans[:, 1:], spans[:, :-1], out=changes[:, 1:])
     starts = (blocks.word_starts & (spans == 0)) | changes | document_starts(blocks)
-    return _between(eligible(blocks, vocabulary), starts)
+    return between(eligible(blocks, vocabulary), starts)
 
 
 def spans(
@@ -147,7 +147,7 @@ def document_starts(blocks: Blocks) -> Flags:
     return starts
 
 
-def _between(may: Flags, boundaries: Flags) -> Units:
+def between(may: Flags, boundaries: Flags) -> Units:
     """The eligible tokens from one boundary to the next are a unit, also around a token that is not eligible.
 
     Boundaries count wherever they stand: an unknown piece that opens a word is never hidden itself, and what

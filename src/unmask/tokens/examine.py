@@ -1,0 +1,88 @@
+"""A policy on a data directory: what `unmask audit` and `unmask collocations` do.
+
+In: a data directory. Out: an `Audited`, or phrases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from unmask.corruption.audit import Audited, audit
+from unmask.corruption.lexicon import mark
+from unmask.corruption.plan import parse
+from unmask.errors import BadInput
+from unmask.progress import task
+from unmask.records import Blocks, Vocabulary
+from unmask.tokens import phrases as phrase_lists
+from unmask.tokens.dataset import Dataset
+from unmask.tokens.pack import AROUND, cut, packed, read_blocks
+from unmask.tokens.sentinels import add_sentinels, needed, sentinel_vocabulary
+
+BATCH = 64  # blocks at a time
+SPANNED = {"entity", "phrase", "collocation"}
+
+
+def audit_data(
+    path: Path | str,
+    policy: str = "token",
+    *,
+    rate: float | str | None = None,
+    split: str = "train",
+    length: int = 512,
+    blocks: int = 2048,
+    phrases: Sequence[str] = (),
+    seed: int = 0,
+) -> Audited:
+    """Audit a policy, or a plan of several, on the first blocks of an epoch, packed as training packs them."""
+    dataset = Dataset.open(path)
+    plan = parse(policy, rate)
+    names = {part.policy.name for stage in plan.stages for part in stage.parts}
+    if names & SPANNED and not phrases:
+        raise BadInput(f"policy {min(names & SPANNED)!r} hides spans: give phrases to mark in the text")
+    known = _vocabulary(dataset, "sentinel" in names, length)
+    batches = _batches(dataset, split, length, blocks, seed, known)
+    if phrases:
+        lexicon = phrase_lists.lexicon(dataset.tokenizer(), phrases)
+        for kind in sorted(names & SPANNED):
+            batches = _marked(batches, lexicon, known, kind)
+    return audit(batches, plan, known, seed=seed)
+
+
+def collocations(
+    path: Path | str, *, longest: int = 5, least: int = 10, top: int = 20_000
+) -> list[phrase_lists.Phrase]:
+    """The best collocations of the training split, best first."""
+    dataset = Dataset.open(path)
+    stream = dataset.split("train")
+    return phrase_lists.collocations(stream, dataset.tokenizer(), longest=longest, least=least, top=top)
+
+
+def _vocabulary(dataset: Dataset, sentinels: bool, length: int) -> Vocabulary:
+    if not sentinels:
+        return replace(dataset.vocabulary, counts=dataset.counts)
+    tokenizer = dataset.tokenizer()
+    add_sentinels(tokenizer, max(100, needed(length)))
+    return sentinel_vocabulary(tokenizer)
+
+
+def _batches(
+    dataset: Dataset, split: str, length: int, blocks: int, seed: int, known: Vocabulary
+) -> Iterator[Blocks]:
+    stream = dataset.split(split)
+    plan = packed(cut(stream.ends, length - AROUND), length, seed=seed, epoch=0)
+    count = min(blocks, plan.blocks)
+    with task("Auditing", total=count) as step:
+        for begin in range(0, count, BATCH):
+            end = min(begin + BATCH, count)
+            yield read_blocks(stream, plan, np.arange(begin, end), known)
+            step(end - begin)
+
+
+def _marked(
+    batches: Iterator[Blocks], lexicon: phrase_lists.Lexicon, known: Vocabulary, kind: str
+) -> Iterator[Blocks]:
+    return (mark(blocks, lexicon, known, kind=kind) for blocks in batches)
