@@ -73,7 +73,7 @@ def test_the_help_of_a_command_explains_every_option(command: Run) -> None:
         "--cased, --no-cased",
         "Files, folders, globs",
         "--json",
-        "(default: 16384)",
+        "(default: 0.01)",
     ):
         assert said in text
 
@@ -112,7 +112,7 @@ def test_settings_are_read_from_the_signature() -> None:
     assert as_json
     assert call.args == (Path("a.txt"), Path("b"))  # type: ignore[attr-defined]
     assert call.keywords["out"] == Path("data") and call.keywords["cased"] is False  # type: ignore[attr-defined]
-    assert call.keywords["vocab_size"] == 16_384  # type: ignore[attr-defined]
+    assert call.keywords["vocab_size"] is None  # type: ignore[attr-defined]
 
 
 def test_texts_may_begin_with_a_dash_and_targets_come_after_them() -> None:

@@ -37,7 +37,7 @@ def prepare(
     out: Location,
     field: str = "text",
     tokenizer: str = "wordpiece",
-    vocab_size: int = 16_384,
+    vocab_size: int | None = None,
     cased: bool = True,
     valid: float = 0.01,
     min_characters: int = 20,
@@ -54,7 +54,7 @@ def prepare(
         out: The data directory to write.
         field: The field of JSONL, CSV and parquet that holds the text.
         tokenizer: The kind to train (wordpiece, bpe or unigram), or a tokenizer directory to take as it is.
-        vocab_size: How many tokens the trained vocabulary has.
+        vocab_size: How many tokens the trained vocabulary has; 16,384, or what the text allows, if not given.
         cased: Tell capitals from small letters, in the trained tokenizer.
         valid: The fraction of documents held out to measure on.
         min_characters: Documents shorter than this are left out.

@@ -53,13 +53,13 @@ class Settings:
     min_characters: int = 20
     valid: float = 0.01
     tokenizer: str = "wordpiece"  # a kind to train, or a directory to take as it is
-    vocab_size: int = 16_384  # of a trained tokenizer
+    vocab_size: int | None = None  # of a trained tokenizer; none is 16,384, or what the text allows
     cased: bool = True  # of a trained tokenizer
     shard_tokens: int = SHARD_TOKENS
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "shard_tokens"):
-            if (value := getattr(self, name)) < 1:
+            if (value := getattr(self, name)) is not None and value < 1:
                 raise BadInput(f"{name} is {value}: give 1 or more")
 
 
@@ -175,7 +175,7 @@ def _trained(documents: Path, settings: Settings) -> PreTrainedTokenizerFast:
 
         def texts() -> Iterator[str]:
             for batch in _batches(documents):
-                step(len(batch), note=f"{settings.tokenizer}, {settings.vocab_size:,} tokens")
+                step(len(batch), note=settings.tokenizer)
                 yield from batch
 
         return tokenizers.train(texts(), settings.tokenizer, settings.vocab_size, settings.cased)

@@ -30,6 +30,7 @@ from unmask.errors import BadInput
 from unmask.tokens import unigram
 
 PAD, UNK, CLS, SEP, MASK = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+VOCABULARY = 16_384  # unless a size is asked for
 LENGTH = 512  # what a model takes unless its maker says otherwise
 SAMPLE = 32 << 20  # characters; twice as many gave 0.1 % fewer tokens on held-out Wikipedia
 CANDIDATES = 4  # times as many pieces as are asked for, for Unigram to choose from; 10 gave no better ones
@@ -55,8 +56,12 @@ WORDS = "|".join(
 )
 
 
-def train(texts: Iterable[str], kind: str, vocab_size: int, cased: bool = True) -> PreTrainedTokenizerFast:
+def train(
+    texts: Iterable[str], kind: str, vocab_size: int | None = None, cased: bool = True
+) -> PreTrainedTokenizerFast:
     """Train a tokenizer of a kind (wordpiece, bpe or unigram) to exactly `vocab_size` pieces.
+
+    Where no size is asked for it has 16,384, or as many as the text allows.
 
     Of a corpus over 32 Mi characters every second document is learnt from, or every fourth, …: see `spread`.
     """
@@ -67,8 +72,9 @@ def train(texts: Iterable[str], kind: str, vocab_size: int, cased: bool = True) 
     sample = spread(texts, SAMPLE)
     if not any(sample):
         raise BadInput("there is no text to train a tokenizer on")
-    tokenizer = KINDS[kind](sample, vocab_size, cased)
-    if (reached := tokenizer.get_vocab_size()) < vocab_size:
+    tokenizer = KINDS[kind](sample, vocab_size or VOCABULARY, cased)
+    reached = tokenizer.get_vocab_size()
+    if vocab_size is not None and reached < vocab_size:
         raise BadInput(
             f"a vocabulary of {vocab_size:,} is larger than the text allows: "
             f"ask for {_allowed(sample, kind, reached, cased):,} at most, or add text"
