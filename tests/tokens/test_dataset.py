@@ -6,6 +6,9 @@ import json
 import re
 import resource
 import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -198,6 +201,21 @@ def test_a_preparation_that_fails_leaves_nothing_behind(corpus: Path, tmp_path: 
     with pytest.raises(BadInput):
         prepare([str(tmp_path / "nowhere.txt")], out)
     assert beside(out) == []
+
+
+def test_a_preparation_killed_at_work_leaves_no_directory_and_the_next_one_succeeds(
+    corpus: Path, tmp_path: Path
+) -> None:
+    code = "import sys, unmask; unmask.prepare(sys.argv[1], out=sys.argv[2], vocab_size=300)"
+    work = subprocess.Popen([sys.executable, "-c", code, str(corpus), str(tmp_path / "data")])
+    while not list(tmp_path.iterdir()) and work.poll() is None:
+        time.sleep(0.001)
+    work.kill()
+    work.wait()
+    assert not (tmp_path / "data").exists()
+    assert beside(tmp_path / "data") != []
+    prepare([str(corpus)], tmp_path / "data", vocab_size=300)
+    assert beside(tmp_path / "data") == ["data"]
 
 
 def test_a_failed_overwriting_leaves_what_was_there(corpus: Path, data: Path, tmp_path: Path) -> None:

@@ -231,6 +231,24 @@ def test_sentinels_of_a_foreign_tokenizer_are_saved_under_their_older_name(tmp_p
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("bpe", "RobertaTokenizer"), ("unigram", "XLMRobertaTokenizer"), ("wordpiece", "BertTokenizer")],
+)
+def test_the_steps_of_a_file_are_taken_whatever_class_it_names(
+    kind: str, name: str, trained: Trained, several: list[str], tmp_path: Path
+) -> None:
+    save(trained(kind), tmp_path)
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
+    (tmp_path / "tokenizer_config.json").write_text(
+        json.dumps(config | {"tokenizer_class": name}), encoding="utf-8"
+    )
+    loaded = load(tmp_path)
+    lines = [*several, "a [MASK] b"]
+    assert loaded(lines)["input_ids"] == trained(kind)(lines)["input_ids"]
+    assert vocabulary(loaded) == vocabulary(trained(kind))
+
+
 def test_a_vocabulary_knows_its_special_ids(kind: str, trained: Trained) -> None:
     known = vocabulary(trained(kind))
     assert (known.pad, known.start, known.end, known.mask, known.special) == (0, 2, 3, 4, (0, 1, 2, 3, 4))

@@ -14,8 +14,8 @@ def readme(facts: dict[str, Any]) -> str:
 
 TEXT = """# A data directory of unmask
 
-Text, cleaned and encoded for training a masked language model. {input[files]:,} files were read; of their
-{counts[read]:,} documents these are here, in tokens of a vocabulary of {vocabulary:,}:
+Text, cleaned and encoded for training a masked language model. Of {counts[read]:,} documents that were read these
+are here, in tokens of a vocabulary of {vocabulary:,}:
 
 | split | documents | tokens |
 |---|---|---|

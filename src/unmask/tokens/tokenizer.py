@@ -69,7 +69,37 @@ def load(path: Path | str) -> PreTrainedTokenizerFast:
         raise BadInput(f"{path}: holds no tokenizer.json, nor another tokenizer that can be used") from error
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise BadInput(f"{path}: a slow tokenizer, which knows no words; convert it to a tokenizer.json")
-    return tokenizer
+    return _as_written(tokenizer, path / "tokenizer.json")
+
+
+def _as_written(tokenizer: PreTrainedTokenizerFast, file: Path) -> PreTrainedTokenizerFast:
+    """The tokenizer with the steps of its file, where transformers 5 has put others in their place.
+
+    It builds RobertaTokenizer, XLMRobertaTokenizer and more anew from the vocabulary; 4.57 takes the file as it is.
+    """
+    if not file.is_file() or _steps(written := Tokenizer.from_file(str(file))) == _steps(
+        tokenizer.backend_tokenizer
+    ):
+        return tokenizer
+    named = {
+        name: [token] if isinstance(token, str) else token
+        for name, token in tokenizer.special_tokens_map.items()
+    }
+    known = {name for name, tokens in named.items() if None not in map(written.token_to_id, tokens)}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=written,
+        name_or_path=tokenizer.name_or_path,
+        model_max_length=tokenizer.model_max_length,
+        model_input_names=tokenizer.model_input_names,
+        clean_up_tokenization_spaces=False,
+        **{name: tokenizer.special_tokens_map[name] for name in sorted(known)},  # not the class's defaults
+    )
+
+
+def _steps(backend: Tokenizer) -> list[bytes]:
+    """The kinds of a tokenizer's steps before its model, without their settings: those a configuration may change."""
+    parts = [part.__getstate__() for part in (backend.normalizer, backend.pre_tokenizer) if part is not None]
+    return [kind for part in parts for kind in re.findall(rb'"type":"(\w+)"', part)]
 
 
 def save(tokenizer: PreTrainedTokenizerFast, path: Path) -> None:
