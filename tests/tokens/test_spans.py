@@ -5,9 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unmask.errors import Damaged
+from unmask.errors import BadInput, Damaged
+from unmask.records import Vocabulary
 from unmask.tokens.learn import train
-from unmask.tokens.spans import Spans, gazetteer, gazetteer_file, stretches, token_stretches
+from unmask.tokens.pack import cut, packed, read_blocks
+from unmask.tokens.spans import (
+    Spans,
+    gazetteer,
+    gazetteer_file,
+    mark_blocks,
+    spacy_finder,
+    stretches,
+    token_stretches,
+)
 from unmask.tokens.tokenizer import encode
 
 TEXTS = [
@@ -93,3 +103,40 @@ def test_a_damaged_file_of_spans_is_named(tmp_path):
             Spans.open(path)
     with pytest.raises(Damaged, match="missing"):
         Spans.open(tmp_path / "nowhere.npy")
+
+
+class Stream:
+    """Tokens that are their own place in the stream, from 10 on."""
+
+    ends = np.array([7, 7, 30, 34, 60])
+
+    def read(self, start, stop):
+        return np.arange(start + 10, stop + 10, dtype=np.int32), np.ones(stop - start, dtype=np.bool_)
+
+
+def test_packed_blocks_are_marked_where_their_pieces_went():
+    spans = Spans(np.array([[0, 2], [5, 9], [20, 25], [40, 41]]))  # the second reaches into the next document
+    vocabulary = Vocabulary(size=99, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
+    plan = packed(cut(Stream.ends, 10), 12, seed=0, epoch=0)
+    blocks = read_blocks(Stream(), plan, np.arange(plan.blocks), vocabulary)
+    marks = mark_blocks(blocks, plan, {"entity": spans}).spans["entity"]
+    inside = np.concatenate([np.arange(begin, end) for begin, end in spans.stretches]) + 10
+    assert (np.isin(blocks.ids, inside) & (blocks.ids > 4)).tolist() == (marks > 0).tolist()
+    assert sorted(blocks.ids[marks > 0].tolist()) == sorted(inside.tolist())
+
+
+def test_spacy_finds_entities(tmp_path):
+    spacy = pytest.importorskip("spacy")
+    pipeline = spacy.blank("en")
+    ruler = pipeline.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": "GPE", "pattern": "New York"}])
+    pipeline.to_disk(tmp_path / "pipeline")
+    assert spacy_finder(str(tmp_path / "pipeline"), "entity")(["In New York.", "no"]) == [[(3, 11)], []]
+    with pytest.raises(BadInput, match="spaCy has no pipeline 'nowhere'"):
+        spacy_finder("nowhere", "entity")
+
+
+def test_without_spacy_it_is_asked_for(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "spacy", None)
+    with pytest.raises(BadInput, match="spaCy is not installed"):
+        spacy_finder("en", "entity")

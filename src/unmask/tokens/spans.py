@@ -8,8 +8,8 @@ any part of the stream can be marked without looking at the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput, Damaged
-from unmask.records import Ids, Integers
+from unmask.records import Blocks, Ids, Integers
+from unmask.tokens.pack import AROUND, Plan
 from unmask.tokens.phrases import read_list
 from unmask.tokens.tokenizer import encode
 
@@ -146,6 +147,19 @@ class Spans:
         for number, (begin, end) in enumerate((self.stretches[first:last] - start).tolist(), start=1):
             marks[max(begin, 0) : end] = number
         return marks
+
+
+def mark_blocks(blocks: Blocks, plan: Plan, spans: Mapping[str, Spans]) -> Blocks:
+    """Blocks as `read_blocks` read them by this plan, with the spans of each kind marked."""
+    marks = {kind: np.zeros(blocks.ids.shape, dtype=np.int32) for kind in spans}
+    for row, number in enumerate(blocks.numbers.tolist()):
+        column = 1  # after the opening token
+        for piece in plan.order[plan.edges[number] : plan.edges[number + 1]]:
+            start, size = int(plan.pieces.starts[piece]), int(plan.pieces.lengths[piece])
+            for kind, known in spans.items():
+                marks[kind][row, column : column + size] = known.marks(start, start + size)
+            column += size + AROUND
+    return replace(blocks, spans={**blocks.spans, **marks})
 
 
 def _batches(texts: Iterable[str]) -> Iterable[list[str]]:
