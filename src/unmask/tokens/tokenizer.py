@@ -50,9 +50,7 @@ class Encoded(NamedTuple):
 
     ids: Ids  # L
     word_starts: Flags  # L, true on the first token of a word
-    offsets: NDArray[np.int32] | None = (
-        None  # L 2: the first character and the one after the last, when asked for
-    )
+    offsets: NDArray[np.int32] | None = None  # L 2, its first character and the one after; when asked for
 
 
 def load(path: Path | str) -> PreTrainedTokenizerFast:
@@ -77,22 +75,24 @@ def _as_written(tokenizer: PreTrainedTokenizerFast, file: Path) -> PreTrainedTok
 
     It builds RobertaTokenizer, XLMRobertaTokenizer and more anew from the vocabulary; 4.57 takes the file as it is.
     """
-    if not file.is_file() or _steps(written := Tokenizer.from_file(str(file))) == _steps(
-        tokenizer.backend_tokenizer
-    ):
+    if not file.is_file():
         return tokenizer
-    named = {
-        name: [token] if isinstance(token, str) else token
-        for name, token in tokenizer.special_tokens_map.items()
-    }
-    known = {name for name, tokens in named.items() if None not in map(written.token_to_id, tokens)}
+    written = Tokenizer.from_file(str(file))
+    if _steps(written) == _steps(tokenizer.backend_tokenizer):
+        return tokenizer
+
+    def known(tokens: str | list[str]) -> bool:
+        return None not in map(written.token_to_id, [tokens] if isinstance(tokens, str) else tokens)
+
+    # The class has names of its own for tokens that the file may not have: those would be added.
+    special = {name: tokens for name, tokens in tokenizer.special_tokens_map.items() if known(tokens)}
     return PreTrainedTokenizerFast(
         tokenizer_object=written,
         name_or_path=tokenizer.name_or_path,
         model_max_length=tokenizer.model_max_length,
         model_input_names=tokenizer.model_input_names,
         clean_up_tokenization_spaces=False,
-        **{name: tokenizer.special_tokens_map[name] for name in sorted(known)},  # not the class's defaults
+        **special,
     )
 
 
@@ -118,13 +118,11 @@ def save(tokenizer: PreTrainedTokenizerFast, path: Path) -> None:
         raise
     config = json.loads((path / "tokenizer_config.json").read_text(encoding="utf-8"))
     config["tokenizer_class"] = "PreTrainedTokenizerFast"
-    config["model_input_names"] = list(
-        tokenizer.model_input_names
-    )  # the class's own, which the file leaves out
+    config["model_input_names"] = list(tokenizer.model_input_names)  # a class's default is not in the file
     for name in ("backend", "is_local", "local_files_only"):  # how it was loaded, not what it is
         config.pop(name, None)
-    if isinstance(more := config.pop("extra_special_tokens", None), list):
-        config["additional_special_tokens"] = more
+    if isinstance(config.get("extra_special_tokens"), list):
+        config["additional_special_tokens"] = config.pop("extra_special_tokens")
     text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False)
     (path / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
 
