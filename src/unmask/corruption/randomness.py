@@ -123,7 +123,7 @@ class Draws:
         low = kind(np.iinfo(kind).bits - RANDOM)
         order = keys.astype(kind, copy=False) << low
         order |= numbers
-        real = numbers < counts[:, None]
+        real = numbers < counts.astype(np.uint32)[:, None]
         order[~real] = np.iinfo(kind).max
         order.sort(axis=1)
         order &= (kind(1) << low) - kind(1)

@@ -72,7 +72,7 @@ def _passed(units: Units, order: Order, real: Flags, *places: Reals) -> list[Int
     """For each place on the wheels, B of them, how many units of the row begin before it."""
     if units.single:
         return [np.ceil(place).astype(np.int64) for place in places]
-    sizes = units.sizes.take(order[real] + units.first[units.rows])
+    sizes = units.sizes.take((order + units.first[:, None])[real])
     begins = np.cumsum(sizes) - sizes  # over the whole batch: one wheel after the other
     before = np.cumsum(units.tokens) - units.tokens
     return [np.searchsorted(begins, before + place) - units.first for place in places]

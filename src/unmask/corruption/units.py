@@ -47,7 +47,10 @@ class Units:
     @cached_property
     def sizes(self) -> Integers:
         """U: how many tokens each unit has."""
-        return np.diff(self.starts, append=len(self.positions))
+        sizes = np.empty_like(self.starts)
+        np.subtract(self.starts[1:], self.starts[:-1], out=sizes[:-1])
+        sizes[-1:] = len(self.positions) - self.starts[-1:]
+        return sizes
 
     @cached_property
     def rows(self) -> Integers:
