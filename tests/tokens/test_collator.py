@@ -93,6 +93,13 @@ def test_each_epoch_and_each_seed_hides_something_else(tokenizer):
     assert Collator(tokenizer, seed=2)(rows)["labels"].tolist() != first
 
 
+def test_lists_arrays_and_tensors_of_ids_are_the_same_to_it(tokenizer):
+    rows, collator = ids(tokenizer), Collator(tokenizer, "word")
+    expected = collator(rows)["labels"].tolist()
+    for kind in (tuple, np.array, torch.tensor, lambda row: {"input_ids": torch.tensor(row)}):
+        assert collator([kind(row) for row in rows])["labels"].tolist() == expected
+
+
 def test_an_example_may_bring_a_number_to_be_keyed_by(tokenizer):
     row, collator = ids(tokenizer)[0], Collator(tokenizer, rate=0.5)
     labels = [collator([{"input_ids": row, "number": number}])["labels"].tolist() for number in (1, 1, 2)]
