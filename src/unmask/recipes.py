@@ -6,6 +6,9 @@ lower held-out loss than BERT in the same time (`benchmarks/families.py`); `bert
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from unmask.errors import BadInput
 from unmask.models.families import FAMILIES, SIZES
 from unmask.training.loop import Training
@@ -15,14 +18,14 @@ from unmask.training.work import Recipe
 DEFAULT_FAMILY = "modernbert"
 
 
-def recipe(name: str) -> Recipe:
-    """The recipe of a name: a size, or a family and a size."""
+def recipe(name: str, **changes: Any) -> Recipe:
+    """The recipe of a name: a size, or a family and a size; `changes` are settings of `Training` to take instead."""
     family, _, size = name.rpartition("-")
     family = family or DEFAULT_FAMILY
     if family not in FAMILIES or size not in SIZES:
         names = ", ".join([*SIZES, *(f"{family}-{size}" for family in FAMILIES for size in SIZES)])
         raise BadInput(f"--recipe {name}: there is no such recipe; there are {names}")
-    return Recipe(name=name, family=family, size=size, training=TRAINING[size])
+    return Recipe(name=name, family=family, size=size, training=replace(TRAINING[size], **changes))
 
 
 TRAINING = {

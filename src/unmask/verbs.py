@@ -99,8 +99,13 @@ def pretrain(
     minutes: float | None = None,
     steps: int | None = None,
     tokens: int | None = None,
+    policy: str | None = None,
+    rate: str | None = None,
+    phrases: str | None = None,
+    length: int | None = None,
     seed: int = 0,
     resume: bool = False,
+    save_seconds: float = 120.0,
 ) -> Trained:
     """Train an encoder to restore hidden tokens.
 
@@ -114,15 +119,24 @@ def pretrain(
         minutes: The budget in minutes of training.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
+        policy: What is hidden: token, word, span, ngram, "span 0.7, token 0.3" or "token until 0.5; word".
+        rate: How much is hidden: 0.15, or a schedule such as "linear 0.25 0.15".
+        phrases: A file with a phrase a line, for the policies entity, phrase and collocation.
+        length: Tokens in a block.
         seed: Where the weights, the order of the blocks and the hidden positions come from.
         resume: Go on with the run that is already there.
+        save_seconds: How often to save a checkpoint; it changes nothing of what is trained.
     """
     from unmask.recipes import recipe as named
     from unmask.training.budget import Budget
+    from unmask.training.pretrain import Saving
     from unmask.training.pretrain import pretrain as run
 
     budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
-    return run(Path(data), Path(out), named(recipe), budget, seed=seed, resume=resume)
+    settings = {"policy": policy, "rate": rate, "phrases": phrases, "length": length}
+    chosen = named(recipe, **{name: value for name, value in settings.items() if value is not None})
+    saving = Saving(seconds=save_seconds)
+    return run(Path(data), Path(out), chosen, budget, seed=seed, resume=resume, saving=saving)
 
 
 def evaluate(

@@ -326,6 +326,32 @@ def test_the_loss_falls(data: Path, tmp_path: Path) -> None:
     assert result.accuracy > 0.15
 
 
+@pytest.mark.parametrize("policy", ["word", "span 0.7, token 0.3", "token until 0.5; collocation"])
+def test_every_policy_that_hides_in_place_trains(data: Path, tmp_path: Path, policy: str) -> None:
+    phrases = tmp_path / "phrases.txt"
+    phrases.write_text("the capital of France\nbread and butter\n")
+    training = replace(DROPOUT.training, policy=policy, rate="0.2", phrases=str(phrases))
+    result = train(data, tmp_path / "run", replace(DROPOUT, training=training), steps=4)
+    rates = [line["hidden_rate"] for line in lines(result.path) if "hidden_rate" in line]
+    assert all(0.1 < float(rate) < 0.3 for rate in rates)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("policy", "line"),
+    [
+        ("sentinel", "--policy sentinel: masked language modelling restores what collocation, entity, ngram"),
+        ("entity", "--policy entity: give --phrases"),
+        ("nonsense", "nonsense"),
+    ],
+)
+def test_a_policy_that_does_not_fit_is_one_clear_line(
+    data: Path, tmp_path: Path, policy: str, line: str
+) -> None:
+    plan = replace(DROPOUT, training=replace(DROPOUT.training, policy=policy))
+    with pytest.raises(BadInput, match=line):
+        train(data, tmp_path / "run", plan)
+
+
 def test_signals_are_left_alone_in_a_thread(data: Path, tmp_path: Path) -> None:
     results: list[Trained] = []
     thread = threading.Thread(target=lambda: results.append(train(data, tmp_path / "run", steps=2)))

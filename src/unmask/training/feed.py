@@ -6,12 +6,14 @@ going on after a stop, on any number of processes, needs one integer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
+from unmask.corruption.lexicon import Lexicon, mark
 from unmask.corruption.plan import Plan as Hiding
 from unmask.corruption.plan import corrupt_by
 from unmask.records import Batch, Blocks, Corrupted, Vocabulary
@@ -31,6 +33,9 @@ class Feed:
     micro: int  # blocks in a micro-batch
     steps: int  # of the whole run: how far it is decides the stage and the rate
     seed: int
+    marks: Mapping[str, Lexicon] = field(
+        default_factory=dict
+    )  # phrases that are hidden whole, by the kind of span
 
     def micro_batches(self, step: int) -> list[Batch]:
         """The micro-batches of a step, in order."""
@@ -53,6 +58,8 @@ class Feed:
         return collate(*(parts[0] if len(parts) == 1 else _stacked(parts, self.vocabulary.pad)))
 
     def _hide(self, blocks: Blocks, progress: float) -> Corrupted:
+        for kind, lexicon in self.marks.items():
+            blocks = mark(blocks, lexicon, self.vocabulary, kind=kind)
         return corrupt_by(blocks, self.hiding, self.vocabulary, seed=self.seed, progress=progress)
 
     def plan(self, epoch: int) -> Plan:

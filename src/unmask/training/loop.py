@@ -21,14 +21,18 @@ from transformers import PreTrainedModel
 
 from unmask.corruption.plan import parse
 from unmask.corruption.randomness import Draws
-from unmask.errors import Diverged
+from unmask.errors import BadInput, Diverged
 from unmask.objectives.mlm import mlm
-from unmask.records import Batch, Vocabulary
+from unmask.records import Batch
 from unmask.tokens.collate import HeldOutSet
-from unmask.tokens.pack import Stream
+from unmask.tokens.dataset import Dataset
+from unmask.tokens.phrases import lexicon as phrase_lexicon
+from unmask.tokens.phrases import read_list
 from unmask.training.feed import Feed
 from unmask.training.optimizer import Optimizer, Optimizing, rate_at
 
+SPANNED = {"entity", "phrase", "collocation"}  # policies that hide marked phrases
+RESTORED = SPANNED | {"token", "word", "span", "ngram"}  # policies whose gaps are restored in place
 PATIENCE = 5  # steps in a row that may be skipped before the run stops
 
 
@@ -41,6 +45,7 @@ class Training:
     micro: int = 16  # blocks in a micro-batch, the unit of work
     policy: str = "token"  # what is hidden, as `corruption.plan` reads it: "span 0.7, token 0.3"
     rate: str = "linear 0.25 0.15"  # of all tokens; a falling rate beats a constant one (Ankner et al. 2024)
+    phrases: str | None = None  # a list of the phrases that `entity`, `phrase` and `collocation` hide whole
     dropout: float = 0.0  # none for a single pass over the data
     optimizing: Optimizing = field(default_factory=Optimizing)
 
@@ -126,17 +131,30 @@ def evaluating(model: PreTrainedModel) -> Iterator[None]:
         model.train(training)
 
 
-def feed_of(settings: Training, stream: Stream, vocabulary: Vocabulary, steps: int, seed: int) -> Feed:
+def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int) -> Feed:
     """The feed that the settings describe, for a run of so many steps."""
+    hiding = parse(settings.policy, settings.rate)
+    policies = {part.policy.name for stage in hiding.stages for part in stage.parts}
+    if unfit := policies - RESTORED:
+        fitting = ", ".join(sorted(RESTORED))
+        raise BadInput(f"--policy {min(unfit)}: masked language modelling restores what {fitting} hide")
+    spanned = sorted(policies & SPANNED)
+    if spanned and settings.phrases is None:
+        raise BadInput(
+            f"--policy {spanned[0]}: give --phrases, a file with a phrase a line (unmask collocations makes one)"
+        )
+    phrases = [] if settings.phrases is None else read_list(settings.phrases)
+    lexicon = phrase_lexicon(dataset.tokenizer(), phrases)
     return Feed(
-        stream=stream,
-        vocabulary=vocabulary,
-        hiding=parse(settings.policy, settings.rate),
+        stream=dataset.split("train"),
+        vocabulary=dataset.vocabulary,
+        hiding=hiding,
         length=settings.length,
         rows=settings.rows,
         micro=min(settings.micro, settings.rows),
         steps=steps,
         seed=seed,
+        marks=dict.fromkeys(spanned, lexicon),
     )
 
 

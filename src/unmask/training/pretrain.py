@@ -15,9 +15,11 @@ import torch
 
 from unmask import __version__
 from unmask.errors import BadInput
+from unmask.files import digest
 from unmask.progress import Step, say, task
 from unmask.results import Trained
 from unmask.tokens.dataset import Dataset
+from unmask.tokens.phrases import read_list
 from unmask.training import checkpoint, export, loop
 from unmask.training.allocator import keep_large_blocks
 from unmask.training.budget import Budget, steps_for
@@ -58,6 +60,7 @@ def pretrain(
         "unmask": __version__,
         "recipe": asdict(recipe),
         "data": dataset.fingerprint,
+        "phrases": digest(read_list(recipe.training.phrases)) if recipe.training.phrases else None,
         "seed": seed,
         "budget": asdict(budget) if budget.given else None,
     }

@@ -63,7 +63,7 @@ class Work:
             dropout=settings.dropout,
             seed=seed,
         )
-        feed = loop.feed_of(settings, dataset.split("train"), vocabulary, steps, seed)
+        feed = loop.feed_of(settings, dataset, steps, seed)
         if not len(feed.pieces.starts):
             raise BadInput(f"{dataset.path}: has no tokens to train on; prepare it from more text")
         length = min(HELD_OUT_LENGTH, settings.length)
