@@ -45,9 +45,7 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--rounds", type=int, default=15)
     arguments = parser.parse_args()
@@ -89,12 +87,8 @@ def tokenizer(rows: Blocks) -> PreTrainedTokenizerFast:
     """A WordPiece tokenizer with an id for each of the benchmark's; those with an odd number continue a word."""
     pieces = {token: number for number, token in enumerate(SPECIAL)}
     pieces |= {f"##p{number}" if number % 2 else f"p{number}": number for number in range(len(SPECIAL), SIZE)}
-    names = dict(
-        zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), SPECIAL, strict=True)
-    )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer(models.WordPiece(pieces, unk_token="[UNK]")), **names
-    )
+    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), SPECIAL, strict=True))
+    return PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordPiece(pieces, unk_token="[UNK]")), **names)
 
 
 def timed(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
@@ -129,13 +123,8 @@ def beside(rounds: int) -> dict[str, dict[str, object]]:
     lists = rows.ids.tolist()
     plain = [{"input_ids": row} for row in lists]
     special = [{**one, "special_tokens_mask": [1, *[0] * (LENGTH - 2), 1]} for one in plain]
-    offsets = [
-        {**one, "offset_mapping": _offsets(starts)}
-        for one, starts in zip(plain, rows.word_starts, strict=True)
-    ]
-    known_words = [
-        {**one, "word_starts": starts} for one, starts in zip(plain, rows.word_starts, strict=True)
-    ]
+    offsets = [{**one, "offset_mapping": _offsets(starts)} for one, starts in zip(plain, rows.word_starts, strict=True)]
+    known_words = [{**one, "word_starts": starts} for one, starts in zip(plain, rows.word_starts, strict=True)]
     theirs = DataCollatorForLanguageModeling(made, mlm_probability=0.15)
     words = DataCollatorForLanguageModeling(
         made, mlm_probability=0.15, whole_word_mask=True, mask_replace_prob=1, random_replace_prob=0
@@ -160,13 +149,10 @@ def beside(rounds: int) -> dict[str, dict[str, object]]:
         seconds = timed({**ours, **others}, rounds)
         found[name] = {
             "million tokens/s": {
-                who: round(rows.ids.size / statistics.median(times) / 1e6, 3)
-                for who, times in seconds.items()
+                who: round(rows.ids.size / statistics.median(times) / 1e6, 3) for who, times in seconds.items()
             },
             "times as fast (quartiles)": {
-                f"{mine} / {other}": quartiles(
-                    [b / a for a, b in zip(seconds[mine], seconds[other], strict=True)]
-                )
+                f"{mine} / {other}": quartiles([b / a for a, b in zip(seconds[mine], seconds[other], strict=True)])
                 for mine in ours
                 for other in others
             },
@@ -204,15 +190,11 @@ def report(found: dict) -> None:
     from rich.table import Table
 
     console = Console()
-    table = Table(
-        "policy", "million tokens/s", title=f"Blocks to examples, rows of {ROWS} × {LENGTH}, one core"
-    )
+    table = Table("policy", "million tokens/s", title=f"Blocks to examples, rows of {ROWS} × {LENGTH}, one core")
     for name, speed in found["policies"].items():
         table.add_row(name, f"{speed:.1f}")
     console.print(table)
-    table = Table(
-        "policy", "contender", "million tokens/s", "times as fast, quartiles", title="Beside transformers"
-    )
+    table = Table("policy", "contender", "million tokens/s", "times as fast, quartiles", title="Beside transformers")
     for name, match in found["beside"].items():
         for who, speed in match["million tokens/s"].items():
             ratios = [

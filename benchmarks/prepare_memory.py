@@ -90,9 +90,7 @@ def measure(stage: str, documents: Iterator[str], megabytes: float) -> dict[str,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--path", type=Path, help="real text instead of made-up text")
     parser.add_argument("--stage", choices=("collect", "prepare"), default="collect")
     parser.add_argument("--megabytes", type=float, nargs=2, default=(50, 500), metavar=("SMALL", "LARGE"))

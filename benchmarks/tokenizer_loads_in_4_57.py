@@ -50,12 +50,8 @@ def main() -> None:
                 save(train(topics.values(), kind, 4000, cased), path)
                 there, here = (answer(python, path) for python in (older, Path(sys.executable)))
                 same &= there == here
-                print(
-                    f"{kind:10} {'cased' if cased else 'uncased':8} {'the same' if there == here else 'DIFFERENT'}"
-                )
-        version = subprocess.check_output(
-            [older, "-c", "import transformers; print(transformers.__version__)"]
-        )
+                print(f"{kind:10} {'cased' if cased else 'uncased':8} {'the same' if there == here else 'DIFFERENT'}")
+        version = subprocess.check_output([older, "-c", "import transformers; print(transformers.__version__)"])
     print(f"transformers {version.decode().strip()} and {transformers.__version__}")
     sys.exit(not same)
 

@@ -156,9 +156,7 @@ def inside(
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs the command line in this process: the same, but what is heavy is already loaded."""
 
-    def run(
-        *words: object, stdin: str | bytes = b"", cwd: Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def run(*words: object, stdin: str | bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         from unmask.cli import main
 
         said = stdin.encode() if isinstance(stdin, str) else stdin

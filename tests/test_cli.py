@@ -225,9 +225,7 @@ def test_a_run_of_another_version_is_refused(command: Run, inside: Run, data: Pa
     refused(inside("pretrain", data, "--out", tmp_path, "--steps", 1, "--resume"), 5, "9.0.0")
 
 
-def test_a_full_disk_is_one_line_and_leaves_nothing_behind(
-    command: Run, corpus: Path, tmp_path: Path
-) -> None:
+def test_a_full_disk_is_one_line_and_leaves_nothing_behind(command: Run, corpus: Path, tmp_path: Path) -> None:
     def no_file_over_a_page() -> None:  # what a disk that is full does to a process, without filling one
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
@@ -290,9 +288,7 @@ def test_evaluate_prints_one_json_document(command: Run, make_model: Make, data:
     assert found["loss"]["low"] < found["loss"]["value"] < found["loss"]["high"]
 
 
-def test_fill_reads_lines_and_prints_a_json_line_for_each(
-    command: Run, inside: Run, make_model: Make
-) -> None:
+def test_fill_reads_lines_and_prints_a_json_line_for_each(command: Run, inside: Run, make_model: Make) -> None:
     texts = [f"{'The king ' * n}sees [MASK]." for n in (3, 0, 5, 1)]
     stdin = "\n".join(texts) + "\n\n"
     done = command("fill", make_model(), "--top", 2, "--json", stdin=stdin)

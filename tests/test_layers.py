@@ -68,9 +68,7 @@ def test_the_bottom_needs_numpy_alone(path: Path) -> None:
     import sys
 
     if (layer := layer_of(path)) in LIGHT:
-        others = (
-            {name.partition(".")[0] for name in imported(path)} - set(sys.stdlib_module_names) - {"unmask"}
-        )
+        others = {name.partition(".")[0] for name in imported(path)} - set(sys.stdlib_module_names) - {"unmask"}
         assert others <= LIGHT[layer]
     if layer == "corruption":
         ours = {name.split(".")[1] for name in imported(path) if name.startswith("unmask.")}

@@ -48,8 +48,6 @@ def test_nothing_to_do_is_said(make_model: Make) -> None:
         unmask.fill(make_model())
 
 
-def test_a_dash_stands_for_the_lines_of_standard_input(
-    make_model: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dash_stands_for_the_lines_of_standard_input(make_model: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Ä [MASK]\n\n  b [MASK]\n".encode())))
     assert [filled.text for filled in unmask.fill(make_model(), "-")] == ["Ä [MASK]", "b [MASK]"]

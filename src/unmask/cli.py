@@ -76,10 +76,7 @@ def run(words: Sequence[str]) -> int:
 def overview() -> str:
     """What the commands are for, on one screen."""
     width = max(map(len, COMMANDS))
-    lines = [
-        f"  {name:<{width}}  {(inspect.getdoc(verb) or '').splitlines()[0]}"
-        for name, verb in COMMANDS.items()
-    ]
+    lines = [f"  {name:<{width}}  {(inspect.getdoc(verb) or '').splitlines()[0]}" for name, verb in COMMANDS.items()]
     codes = [f"  {code:>{width}}  {meaning}" for code, meaning in sorted(EXIT_CODES.items())]
     return "\n".join(
         [
@@ -116,9 +113,7 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
     """The verb's signature as tyro reads it best: `*words` as positions, one type for a path, and --json."""
     import tyro
 
-    hints = typing.get_type_hints(verb) | {
-        "json": Annotated[bool, tyro.conf.arg(help="Print the result as JSON.")]
-    }
+    hints = typing.get_type_hints(verb) | {"json": Annotated[bool, tyro.conf.arg(help="Print the result as JSON.")]}
     signature = inspect.signature(verb)
 
     def adapted(given: inspect.Parameter) -> inspect.Parameter:
@@ -138,9 +133,7 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
 
     given = list(signature.parameters.values())
     rest = next((place for place, each in enumerate(given) if each.kind is each.VAR_POSITIONAL), None)
-    parameters = [
-        *map(adapted, [*given, inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False)])
-    ]
+    parameters = [*map(adapted, [*given, inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False)])]
     question.__signature__ = signature.replace(parameters=parameters, return_annotation=Any)  # type: ignore[attr-defined]
     question.__annotations__ = {each.name: each.annotation for each in parameters}
     question.__doc__ = verb.__doc__
@@ -167,15 +160,9 @@ def _in_one_line(box: str) -> str:
     unrecognized options: --tpo 5; perhaps you meant: --top INT
     """
     plain = re.sub(r"\x1b\[[0-9;]*m", "", box)
-    inside = [
-        line.strip().strip("│|").strip() for line in plain.splitlines() if not re.match(r"\s*[╭╰+]", line)
-    ]
+    inside = [line.strip().strip("│|").strip() for line in plain.splitlines() if not re.match(r"\s*[╭╰+]", line)]
     parts = re.split(r"\n[─-]+\n", "\n".join(inside).strip())
-    told = [
-        " ".join(part.split())
-        for part in parts
-        if not part.startswith(("For full helptext", "Argument helptext"))
-    ]
+    told = [" ".join(part.split()) for part in parts if not part.startswith(("For full helptext", "Argument helptext"))]
     return "; ".join(part[0].lower() + part[1:] for part in told if part).rstrip(".:")
 
 

@@ -155,9 +155,7 @@ def before_and_after(blanks: list[Blank], before: list[Filled], after: list[Fill
 def _guessed(filled: Filled, answer: str) -> Text:
     """Guesses with their probabilities; the right one stands out."""
     guesses = [
-        Text.assemble(
-            (guess.token, "bold green" if guess.token == answer else ""), f" {guess.probability:.0%}"
-        )
+        Text.assemble((guess.token, "bold green" if guess.token == answer else ""), f" {guess.probability:.0%}")
         for guess in filled.blanks[0]
     ]
     return Text(" · ").join(guesses)

@@ -40,9 +40,7 @@ class Vocabulary:
     end: int  # closes it: [SEP], </s>
     special: tuple[int, ...]  # every id that text never yields and that is never hidden, [UNK] among them
     sentinels: tuple[int, ...] = ()  # special ids that stand for a hidden span, in the order they are used
-    counts: Integers | None = field(
-        default=None, compare=False, repr=False
-    )  # V, how often the corpus has each
+    counts: Integers | None = field(default=None, compare=False, repr=False)  # V, how often the corpus has each
 
     @cached_property
     def is_special(self) -> Flags:
@@ -97,14 +95,10 @@ class Corrupted:
     targets: Ids  # P, the tokens that were there, in row order
     units: Ids | None = None  # P, the number of the unit each was hidden with, ascending over the batch
     edges: Ids | None = None  # P 2, the columns next to the hidden run each stands in; -1 or L at a row's end
-    order: Ids | None = (
-        None  # B L, when each is predicted, from 1; a token sees those of order 0 and before its own
-    )
+    order: Ids | None = None  # B L, when each is predicted, from 1; a token sees those of order 0 and before its own
     times: Reals | None = None  # B, the share of the row that is hidden, drawn
     weights: Reals | None = None  # B, what each prediction of the row counts
-    documents: Ids | None = (
-        None  # B L, where the rows were shortened: of `ids`, while `hidden` is of the blocks
-    )
+    documents: Ids | None = None  # B L, where the rows were shortened: of `ids`, while `hidden` is of the blocks
     answer: Answer | None = None  # what a decoder says
 
 

@@ -39,9 +39,7 @@ def drawn(result: object) -> RenderableType:
 @drawn.register
 def _(result: Prepared) -> RenderableType:
     rows = [("files", f"{result.files:,}", size(result.bytes_read))]
-    rows += [
-        (f"documents {LEFT_OUT.get(name, name)}", f"{count:,}", "") for name, count in result.counts.items()
-    ]
+    rows += [(f"documents {LEFT_OUT.get(name, name)}", f"{count:,}", "") for name, count in result.counts.items()]
     rows += [(f"tokens in {split}", f"{count:,}", "") for split, count in result.tokens.items()]
     rows.append(("vocabulary", f"{result.vocabulary:,}", result.tokenizer))
     return _page(

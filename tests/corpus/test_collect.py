@@ -117,9 +117,7 @@ def test_the_size_of_waves_changes_nothing(
         assert rows(again.path, side) == rows(collected.path, side)
 
 
-def test_documents_that_are_added_move_none_of_those_already_there(
-    collected: Collected, tmp_path: Path
-) -> None:
+def test_documents_that_are_added_move_none_of_those_already_there(collected: Collected, tmp_path: Path) -> None:
     more = [f"Yet another document, number {number}, comes first." for number in range(300)]
     result = collect([str(write(tmp_path / "more.txt", more + TEXTS))], tmp_path / "corpus")
     for side in ("train", "valid"):
@@ -188,9 +186,7 @@ def start(source: str, out: Path, prelude: str = "") -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_run_leaves_nothing_that_looks_complete(
-    tmp_path: Path, ending: signal.Signals
-) -> None:
+def test_an_interrupted_run_leaves_nothing_that_looks_complete(tmp_path: Path, ending: signal.Signals) -> None:
     with start("-", tmp_path / "corpus") as process:
         assert process.stdin
         process.stdin.write(b"A document that is long enough.\n\n" * 1_000)
@@ -211,11 +207,7 @@ def test_a_full_disk_is_one_line_that_names_the_place(tmp_path: Path) -> None:
     prelude = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))"
     with start(str(large), tmp_path / "corpus", prelude) as process:
         _, errors = process.communicate()
-    assert (
-        errors.decode()
-        .splitlines()[-1]
-        .startswith(f"unmask.errors.NoSpace: {tmp_path}/corpus: the disk is full")
-    )
+    assert errors.decode().splitlines()[-1].startswith(f"unmask.errors.NoSpace: {tmp_path}/corpus: the disk is full")
     assert [path.name for path in tmp_path.iterdir()] == ["large.txt"]
 
 

@@ -140,9 +140,7 @@ def test_csv_rows_have_the_line_they_begin_on_and_bad_ones_are_named() -> None:
 
 
 def test_a_row_that_ends_before_its_text_is_malformed() -> None:
-    assert problems(read(formats.delimited, b"n\ttext\n1\tone\n2\n", "tsv")) == [
-        (3, "no field 'text'; there are 'n'")
-    ]
+    assert problems(read(formats.delimited, b"n\ttext\n1\tone\n2\n", "tsv")) == [(3, "no field 'text'; there are 'n'")]
 
 
 def test_a_table_without_the_column_is_malformed_as_a_whole(tmp_path: Path) -> None:

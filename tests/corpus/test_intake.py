@@ -16,9 +16,7 @@ def taken_in(folder: Path, *paths: Path) -> Intake:
     return Intake(find([str(path) for path in paths]), "text", folder / "quarantine.jsonl")
 
 
-def test_waves_are_bounded_and_hold_every_document_in_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waves_are_bounded_and_hold_every_document_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intake, "WAVE", 1_000)
     texts = [f"Document {number} " + "word " * (number % 30) for number in range(300)]
     for number in range(3):

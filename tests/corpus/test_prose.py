@@ -72,9 +72,7 @@ def test_a_page_in_no_known_encoding_is_malformed(data: bytes) -> None:
     assert record.reason.startswith("not readable as a page (")
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"  \n", b"<!-- nothing -->", b"<html></html>", b"<?xml version='1.0'?>"]
-)
+@pytest.mark.parametrize("data", [b"", b"  \n", b"<!-- nothing -->", b"<html></html>", b"<?xml version='1.0'?>"])
 def test_a_page_without_text_is_an_empty_document(data: bytes) -> None:
     assert html(data) == [Document("", "page", 1)]
 

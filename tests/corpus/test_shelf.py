@@ -22,9 +22,7 @@ def write(folder: Path, steps: list[int]) -> Shelf:
     return made
 
 
-def test_rows_stay_in_order_over_row_groups_and_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_stay_in_order_over_row_groups_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shelf, "ROW_GROUP", 2_000)
     monkeypatch.setattr(shelf, "FILE", 8_000)
     made = write(tmp_path / "shelf", list(range(10, 1_000, 10)))

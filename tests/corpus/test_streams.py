@@ -40,9 +40,7 @@ def test_packed_files_appended_to_each_other_are_one_file(tmp_path: Path, compre
 
 @pytest.mark.parametrize("compression", PACK)
 @pytest.mark.parametrize("kept", [0.3, 0.9])
-def test_a_truncated_file_gives_what_was_before_and_says_so(
-    tmp_path: Path, compression: str, kept: float
-) -> None:
+def test_a_truncated_file_gives_what_was_before_and_says_so(tmp_path: Path, compression: str, kept: float) -> None:
     packed = PACK[compression](DATA)
     (path := tmp_path / "file").write_bytes(packed[: int(len(packed) * kept)])
     data, problem, _ = taken_in(path, compression)

@@ -78,9 +78,7 @@ def batch(
 
 @st.composite
 def batches(draw: st.DrawFn, longest: int = 8192) -> Blocks:
-    length = draw(
-        st.integers(1, 48) | st.sampled_from([size for size in (128, 511, 8192) if size <= longest])
-    )
+    length = draw(st.integers(1, 48) | st.sampled_from([size for size in (128, 511, 8192) if size <= longest]))
     return batch(
         rows=draw(st.integers(1, 5)) if length < 1000 else 1,
         length=length,

@@ -58,9 +58,7 @@ def test_specials_that_a_policy_hides_or_shows_are_counted(monkeypatch):
         ids = np.where(blocks.ids == MASK, 9, np.where(vocabulary.is_special[blocks.ids], 9, blocks.ids))
         return units.tokens(dataclasses.replace(blocks, ids=ids), vocabulary, draws)
 
-    monkeypatch.setitem(
-        policy.POLICIES, "careless", policy.Composition(careless, select.wheel, render.replace)
-    )
+    monkeypatch.setitem(policy.POLICIES, "careless", policy.Composition(careless, select.wheel, render.replace))
     assert audit(batches(), parse("careless", 0.5), VOCABULARY).specials_hidden > 0
 
 

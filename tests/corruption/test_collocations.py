@@ -93,11 +93,7 @@ def test_a_collocation_crosses_no_document():
 def test_words_of_several_tokens_stay_words():
     starts = [np.array([True, False, True])] * 20
     (found,) = mine(Text([[5, 6, 7]] * 20, starts), np.arange(31) == BREAK)
-    assert (
-        found.words == ((5, 6), (7,))
-        and found.count == 20
-        and found.score == pytest.approx(math.log(2 * 2 / 4) * 1)
-    )
+    assert found.words == ((5, 6), (7,)) and found.count == 20 and found.score == pytest.approx(math.log(2 * 2 / 4) * 1)
 
 
 def test_too_little_text_has_no_collocations():

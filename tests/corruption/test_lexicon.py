@@ -102,9 +102,7 @@ def test_marked_phrases_are_hidden_whole_by_the_collocation_policy():
         VOCABULARY,
         kind="collocation",
     )
-    hidden = (
-        policy.corrupt(blocks, policy.named("collocation", 0.4), VOCABULARY, seed=0).hidden[0].reshape(30, 4)
-    )
+    hidden = policy.corrupt(blocks, policy.named("collocation", 0.4), VOCABULARY, seed=0).hidden[0].reshape(30, 4)
     assert (hidden[:, 1:].all(axis=1) == hidden[:, 1:].any(axis=1)).all() and hidden[:, 1:].any()
 
 

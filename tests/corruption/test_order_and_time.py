@@ -44,9 +44,7 @@ def test_any_run_of_blocks_has_its_times_spread_evenly():
     for first in (0, 1, 17, 1_000_003, 2**40):
         rows = batch(rows=16, length=402, first=first)
         times = np.sort(policy.corrupt(rows, policy.named("diffusion"), VOCABULARY, seed=1).times)
-        assert (
-            np.diff(times, prepend=0, append=1).max() < 2.7 / 16
-        )  # the golden section leaves gaps of φ² / n
+        assert np.diff(times, prepend=0, append=1).max() < 2.7 / 16  # the golden section leaves gaps of φ² / n
 
 
 @law(rows=batches(), rate=rates)

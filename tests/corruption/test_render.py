@@ -51,9 +51,7 @@ def test_a_replacement_by_frequency_follows_the_corpus():
 
 
 def test_where_the_corpus_has_only_the_original_the_replacement_is_uniform():
-    small = dataclasses.replace(
-        VOCABULARY, size=8, special=(0, 1, 2, 3, 4), counts=np.array([0, 0, 0, 0, 0, 0, 9, 0])
-    )
+    small = dataclasses.replace(VOCABULARY, size=8, special=(0, 1, 2, 3, 4), counts=np.array([0, 0, 0, 0, 0, 0, 9, 0]))
     drawn = REPLACEMENTS["frequency"](np.full(1000, 6, dtype=np.int32), np.linspace(0, 0.999, 1000), small)
     assert set(drawn.tolist()) == {5, 7}
 

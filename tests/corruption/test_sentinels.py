@@ -89,9 +89,7 @@ def segmented(tokens, trials, rate=0.15, **settings):
     return flags.reshape(trials, tokens)
 
 
-@pytest.mark.parametrize(
-    "tokens, noise, spans", [(512, 77, 26), (100, 15, 5), (10, 2, 1), (4, 1, 1), (2, 1, 1)]
-)
+@pytest.mark.parametrize("tokens, noise, spans", [(512, 77, 26), (100, 15, 5), (10, 2, 1), (4, 1, 1), (2, 1, 1)])
 def test_unrolled_the_numbers_of_tokens_and_spans_are_those_of_t5(tokens, noise, spans):
     hidden = segmented(tokens, 50, rolled=False)
     begins = np.diff(hidden.astype(int), axis=1, prepend=0) == 1

@@ -65,9 +65,7 @@ def test_a_marked_span_is_hidden_whole_or_not_at_all(name, rows, rate):
 def test_a_row_is_within_one_unit_of_the_rate(name, rows, rate):
     chosen = policy.named(name, rate)
     how = policy.POLICIES[name]
-    keys = {
-        key: chosen.settings[key] for key in ("p", "longest", "weights", "kind") if key in chosen.settings
-    }
+    keys = {key: chosen.settings[key] for key in ("p", "longest", "weights", "kind") if key in chosen.settings}
     together = how.units(rows, VOCABULARY, Draws.of(9, rows.epoch, rows.numbers), **keys)
     largest = np.zeros(len(rows.ids))
     np.maximum.at(largest, together.rows, together.sizes)
@@ -159,9 +157,7 @@ def test_span_keeps_the_edges_of_each_hidden_run():
 
 def test_a_run_ends_where_its_document_or_row_ends():
     ids = np.full((2, 4), 10, dtype=np.int32)
-    rows = Blocks(
-        ids, np.ones((2, 4), dtype=np.bool_), np.array([[1, 1, 2, 2]] * 2, dtype=np.int32), np.arange(2), 0
-    )
+    rows = Blocks(ids, np.ones((2, 4), dtype=np.bool_), np.array([[1, 1, 2, 2]] * 2, dtype=np.int32), np.arange(2), 0)
     corrupted = policy.corrupt(rows, policy.named("span", 1.0), VOCABULARY, seed=0)
     assert corrupted.edges.tolist() == [[-1, 2], [-1, 2], [1, 4], [1, 4]] * 2
 

@@ -48,6 +48,4 @@ def test_units_are_a_partition_of_the_eligible_tokens(rows):
         owner = np.repeat(grouped.rows, grouped.sizes)
         assert (owner == grouped.positions // may.shape[1]).all()
         document = rows.documents.ravel()[grouped.positions]
-        assert (
-            np.minimum.reduceat(document, grouped.starts) == np.maximum.reduceat(document, grouped.starts)
-        ).all()
+        assert (np.minimum.reduceat(document, grouped.starts) == np.maximum.reduceat(document, grouped.starts)).all()

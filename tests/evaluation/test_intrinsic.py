@@ -73,9 +73,7 @@ def plainly(model: Path, data: Path, length: int, seed: int, rate: float) -> dic
 
 
 @pytest.mark.parametrize(("family", "kind"), FAMILIES)
-def test_figures_are_those_of_a_plain_full_computation(
-    family: str, kind: str, make_model: Make, data: Path
-) -> None:
+def test_figures_are_those_of_a_plain_full_computation(family: str, kind: str, make_model: Make, data: Path) -> None:
     model = make_model(family, kind)
     found = evaluate(model, data, length=40, seed=3, rate=0.2)
     expected = plainly(model, data, length=40, seed=3, rate=0.2)

@@ -47,8 +47,6 @@ def test_bars_are_as_long_as_what_they_stand_for():
 def test_a_bias_and_a_fault_are_said_in_red():
     bad = dataclasses.replace(FOUND, position_p=1e-9, specials_hidden=3)
     drawing = draw_audit(bad)
-    assert "a position is favoured" in drawing.plain and "bold red" in {
-        str(span.style) for span in drawing.spans
-    }
+    assert "a position is favoured" in drawing.plain and "bold red" in {str(span.style) for span in drawing.spans}
     assert "bold red" not in {str(span.style) for span in draw_audit(bad, colour=False).spans}
     assert "too few rows" in draw_audit(dataclasses.replace(FOUND, position_p=None)).plain

@@ -10,9 +10,7 @@ from unmask.errors import BadInput
 from unmask.inference.show import draw, legend, show, show_all
 from unmask.tokens.learn import train
 
-TEXT = (
-    "the strange teacher remembers unbelievable mountains, and the green river crossed the old bridge again."
-)
+TEXT = "the strange teacher remembers unbelievable mountains, and the green river crossed the old bridge again."
 SENTENCES = [TEXT, "the old king crossed the river.", "a teacher and a king.", "green mountains again"] * 3
 
 

@@ -54,9 +54,7 @@ def test_lists_of_ids_become_a_padded_batch_with_labels(tokenizer):
     batch = Collator(tokenizer, seed=0)(rows)
     assert set(batch) == {"input_ids", "attention_mask", "labels"}
     for row, whole, real in zip(rows, restored(batch), batch["attention_mask"], strict=True):
-        assert whole[: len(row)].tolist() == row and real.tolist() == [1] * len(row) + [0] * (
-            len(real) - len(row)
-        )
+        assert whole[: len(row)].tolist() == row and real.tolist() == [1] * len(row) + [0] * (len(real) - len(row))
         assert set(whole[len(row) :].tolist()) <= {tokenizer.pad_token_id}
     hidden = batch["labels"] != -100
     assert hidden.any(dim=1).all() and not hidden[batch["attention_mask"] == 0].any()
@@ -113,9 +111,7 @@ def test_the_ids_alone_tell_the_words_of_every_kind_of_tokenizer(tokenizers, kin
     rows = [one["input_ids"] for one in encoded]
     collator = Collator(tokenizer, "word", rate=0.3)
     told = collator(rows)["labels"]
-    given = collator([{"input_ids": one["input_ids"], "word_ids": one.word_ids()} for one in encoded])[
-        "labels"
-    ]
+    given = collator([{"input_ids": one["input_ids"], "word_ids": one.word_ids()} for one in encoded])["labels"]
     if kind != "unigram":  # its pre-tokenizer's words are those of `encode`, not those of `word_ids`
         assert told.tolist() == given.tolist()
     for one, row in zip(encoded, told.tolist(), strict=True):
@@ -211,14 +207,9 @@ def test_permutations_train_xlnet_and_no_target_sees_itself_or_later_ones(tokeni
         columns = asked[line, :count]
         assert batch["input_ids"][line][columns].tolist() == batch["labels"][line, :count].tolist()
         blocked = batch["perm_mask"][line][columns][:, columns]
-        assert (
-            blocked + blocked.T - torch.eye(count) == 1
-        ).all()  # of two targets one sees the other; none itself
+        assert (blocked + blocked.T - torch.eye(count) == 1).all()  # of two targets one sees the other; none itself
         context = np.setdiff1d(np.arange(len(rows[line])), columns.numpy())
-        assert (
-            not batch["perm_mask"][line][:, context].any()
-            and batch["perm_mask"][line][context][:, columns].all()
-        )
+        assert not batch["perm_mask"][line][:, context].any() and batch["perm_mask"][line][context][:, columns].all()
     torch.manual_seed(0)
     config = XLNetConfig(vocab_size=len(tokenizer), d_model=16, n_layer=1, n_head=2, d_inner=16)
     assert XLNetLMHeadModel(config)(**batch).loss.isfinite()
@@ -231,9 +222,7 @@ def test_diffusion_brings_the_weights(tokenizer):
     assert torch.allclose(batch["weights"], real / hidden)
 
 
-@pytest.mark.parametrize(
-    "name", sorted(set(policy.POLICIES) - {"entity", "phrase", "collocation", "sentinel"})
-)
+@pytest.mark.parametrize("name", sorted(set(policy.POLICIES) - {"entity", "phrase", "collocation", "sentinel"}))
 def test_every_policy_collates(tokenizers, name):
     for tokenizer in tokenizers.values():
         batch = Collator(tokenizer, name)(ids(tokenizer))
@@ -309,9 +298,7 @@ def test_sentence_transformers_takes_three_steps(tokenizer, tmp_path):
             wanted = batch.pop("labels")
             states = self.model[0](batch)["token_embeddings"]
             logits = states @ self.model[0].auto_model.get_input_embeddings().weight.T
-            return torch.nn.functional.cross_entropy(
-                logits.flatten(0, 1), wanted.flatten(), ignore_index=-100
-            )
+            return torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten(), ignore_index=-100)
 
     collator = Collator(model.tokenizer, policy="word", rate=0.15, seed=0, prefix="text_")
     arguments = sentence_transformers.SentenceTransformerTrainingArguments(

@@ -24,9 +24,7 @@ from unmask.tokens.tokenizer import encode, save
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @contextmanager
@@ -62,9 +60,7 @@ def test_the_tokens_are_those_of_the_documents_in_order(texts: list[str], tmp_pa
         assert shards.documents == len(documents) == prepared.counts[split]
         assert shards.tokens == prepared.tokens[split] == dataset.manifest["tokens"][split]
         begins = [0, *shards.ends[:-1].tolist()]
-        for expected, begin, end in zip(
-            encode(tokenizer, documents), begins, shards.ends.tolist(), strict=True
-        ):
+        for expected, begin, end in zip(encode(tokenizer, documents), begins, shards.ends.tolist(), strict=True):
             ids, word_starts = shards.read(begin, end)
             np.testing.assert_array_equal(ids, expected.ids)
             np.testing.assert_array_equal(word_starts, expected.word_starts)
@@ -101,9 +97,7 @@ def test_the_manifest_says_what_was_read_left_out_and_how(corpus: Path, data: Pa
     assert str(tmp_path) not in (data / "manifest.json").read_text(encoding="utf-8")
 
 
-def test_the_readme_of_the_directory_is_right_and_its_code_runs(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_readme_of_the_directory_is_right_and_its_code_runs(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (data / "README.md").read_text(encoding="utf-8")
     dataset = Dataset.open(data)
     assert f"| train | {dataset.split('train').documents:,} | {dataset.split('train').tokens:,} |" in text
@@ -141,9 +135,7 @@ def test_a_tokenizer_that_cannot_be_used_is_refused_before_anything_is_read(tmp_
         prepare(["nowhere.txt"], tmp_path / "data", vocab_size=0)
 
 
-def test_lines_that_cannot_be_read_are_in_the_quarantine_and_nowhere_else(
-    tmp_path: Path, texts: list[str]
-) -> None:
+def test_lines_that_cannot_be_read_are_in_the_quarantine_and_nowhere_else(tmp_path: Path, texts: list[str]) -> None:
     lines = [json.dumps({"text": text}) for text in texts[:80]]
     lines[3] = '{"text": broken'
     (tmp_path / "in.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")

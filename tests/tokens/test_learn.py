@@ -27,9 +27,7 @@ def kind(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-def test_a_kind_has_exactly_the_size_asked_for_and_the_special_tokens_first(
-    kind: str, texts: list[str]
-) -> None:
+def test_a_kind_has_exactly_the_size_asked_for_and_the_special_tokens_first(kind: str, texts: list[str]) -> None:
     tokenizer = train(texts, kind, SIZE)
     assert len(tokenizer) == tokenizer.backend_tokenizer.get_vocab_size() == SIZE
     assert tuple(tokenizer.convert_ids_to_tokens(range(5))) == SPECIAL
@@ -43,15 +41,11 @@ def test_a_kind_has_exactly_the_size_asked_for_and_the_special_tokens_first(
     assert named == SPECIAL
 
 
-def test_text_stands_between_cls_and_sep_and_a_mask_takes_the_space_before_it(
-    kind: str, texts: list[str]
-) -> None:
+def test_text_stands_between_cls_and_sep_and_a_mask_takes_the_space_before_it(kind: str, texts: list[str]) -> None:
     tokenizer = train(texts, kind, SIZE)
     ids = tokenizer("the type [MASK] the value")["input_ids"]
     assert (ids[0], ids[-1], ids.count(tokenizer.mask_token_id)) == (2, 3, 1)
-    before, after = (
-        tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("the type", " the value")
-    )
+    before, after = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("the type", " the value"))
     assert ids[1:-1] == [*before, tokenizer.mask_token_id, *after]
     pair = tokenizer("a", "b")["input_ids"]
     assert [token for token in pair if token in (2, 3)] == [2, 3, 3]
@@ -117,9 +111,7 @@ def test_a_vocabulary_larger_than_the_text_allows_is_refused_with_the_largest_th
 
 
 def test_a_vocabulary_without_room_for_the_characters_is_refused(kind: str, texts: list[str]) -> None:
-    with pytest.raises(
-        BadInput, match=r"no room for the characters of the text: ask for [\d,]+ or more"
-    ) as refused:
+    with pytest.raises(BadInput, match=r"no room for the characters of the text: ask for [\d,]+ or more") as refused:
         train(texts[:20], kind, 10)
     assert "\n" not in str(refused.value)
 

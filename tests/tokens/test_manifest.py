@@ -106,16 +106,12 @@ def test_a_link_out_of_the_directory_is_not_followed(folder: Path) -> None:
     tokens, outside = folder / "train" / "00000.tokens.npy", folder.parent / "tokens.npy"
     tokens.rename(outside)
     tokens.symlink_to(outside)
-    assert verify(folder).damage == (
-        "train/00000.tokens.npy: leads out of the data directory, and is not followed",
-    )
+    assert verify(folder).damage == ("train/00000.tokens.npy: leads out of the data directory, and is not followed",)
     (folder / "more").symlink_to(folder.parent)
     assert "more: unexpected, the manifest does not know it" in verify(folder).damage
 
 
-def test_a_missing_manifest_is_damage_and_any_other_directory_no_data_directory(
-    folder: Path, tmp_path: Path
-) -> None:
+def test_a_missing_manifest_is_damage_and_any_other_directory_no_data_directory(folder: Path, tmp_path: Path) -> None:
     (folder / "manifest.json").unlink()
     assert verify(folder).damage == (f"{folder / 'manifest.json'}: missing; prepare the data again",)
     (tmp_path / "empty").mkdir()

@@ -34,9 +34,7 @@ lengths = st.lists(st.integers(0, 60), min_size=1, max_size=40)
 def test_pieces_cover_every_token_once_and_never_cross_documents(lengths: list[int], room: int) -> None:
     text = stream(lengths)
     pieces = cut(text.ends, room)
-    covered = np.concatenate(
-        [np.arange(s, s + n) for s, n in zip(pieces.starts, pieces.lengths, strict=True)] + [[]]
-    )
+    covered = np.concatenate([np.arange(s, s + n) for s, n in zip(pieces.starts, pieces.lengths, strict=True)] + [[]])
     assert np.array_equal(covered, np.arange(sum(lengths)))
     begins = text.ends - lengths
     assert np.all(pieces.starts >= begins[pieces.documents])

@@ -31,8 +31,7 @@ WORDS = (
 def texts(count=150):
     rng = np.random.default_rng(0)
     middle = (
-        f"{' '.join(rng.choice(WORDS, 6))} {rng.choice(PLACES)} {' '.join(rng.choice(WORDS, 4))}"
-        for _ in range(count)
+        f"{' '.join(rng.choice(WORDS, 6))} {rng.choice(PLACES)} {' '.join(rng.choice(WORDS, 4))}" for _ in range(count)
     )
     return [f"{text}, yes." for text in middle]
 

@@ -25,9 +25,7 @@ def some(lengths: list[int], vocabulary: int = 300, seed: int = 0) -> list[Encod
     ]
 
 
-def written(
-    path: Path, documents: list[Encoded], vocabulary: int = 300, shard_tokens: int = 1 << 20
-) -> ShardWriter:
+def written(path: Path, documents: list[Encoded], vocabulary: int = 300, shard_tokens: int = 1 << 20) -> ShardWriter:
     with ShardWriter(path, vocabulary, shard_tokens) as writer:
         writer.add(documents[: len(documents) // 2])
         writer.add(documents[len(documents) // 2 :])
@@ -36,9 +34,7 @@ def written(
 
 @settings(max_examples=60, deadline=None)
 @given(LENGTHS, st.integers(1, 100), st.data())
-def test_any_stretch_reads_as_it_was_written(
-    lengths: list[int], shard_tokens: int, data: st.DataObject
-) -> None:
+def test_any_stretch_reads_as_it_was_written(lengths: list[int], shard_tokens: int, data: st.DataObject) -> None:
     documents = some(lengths)
     ids, starts = (np.concatenate([document[part] for document in documents]) for part in (0, 1))
     with TemporaryDirectory() as folder:
@@ -64,9 +60,7 @@ def test_no_document_crosses_shards_and_no_shard_is_over_its_size_unless_a_docum
     assert ends == [[30, 60, 90], [250], [5, 95], [10]]
 
 
-@pytest.mark.parametrize(
-    ("vocabulary", "dtype"), [(300, np.uint16), (1 << 16, np.uint16), ((1 << 16) + 1, np.uint32)]
-)
+@pytest.mark.parametrize(("vocabulary", "dtype"), [(300, np.uint16), (1 << 16, np.uint16), ((1 << 16) + 1, np.uint32)])
 def test_ids_take_two_bytes_while_they_fit(tmp_path: Path, vocabulary: int, dtype: type) -> None:
     top = Encoded(np.array([vocabulary - 1, 0], np.int32), np.array([True, False]))
     written(tmp_path, [top], vocabulary)

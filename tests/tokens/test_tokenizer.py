@@ -35,9 +35,7 @@ def foreign(kind: str) -> PreTrainedTokenizerFast:
     pieces = [*names, *dict.fromkeys(characters)]
     match kind:
         case "unigram":  # XLM-R
-            model = models.Unigram(
-                [(piece, -len(pieces) + n * 0.1) for n, piece in enumerate(pieces)], 3, False
-            )
+            model = models.Unigram([(piece, -len(pieces) + n * 0.1) for n, piece in enumerate(pieces)], 3, False)
             pre = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
         case "wordlevel":
             model = models.WordLevel({piece: n for n, piece in enumerate(pieces)}, "<unk>")
@@ -73,9 +71,7 @@ def never_special(tokenizer: PreTrainedTokenizerFast, encoded: Encoded) -> bool:
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    parts=st.lists(
-        st.sampled_from([*SPELT.split(), "the", " ", "\n", "猫", "."]) | st.text(max_size=5), max_size=12
-    )
+    parts=st.lists(st.sampled_from([*SPELT.split(), "the", " ", "\n", "猫", "."]) | st.text(max_size=5), max_size=12)
 )
 def test_text_never_yields_a_special_id(kind: str, trained: Trained, parts: list[str]) -> None:
     text = "".join(parts).encode(errors="replace").decode()
@@ -91,9 +87,7 @@ def test_text_never_yields_a_special_id_of_a_foreign_tokenizer(kind: str) -> Non
     assert len(ids) == len(starts) == len(offsets)
     assert [SPELT[begin:end] for begin, end in offsets.tolist()][-5:] == [*"<pad>"]
     assert starts[-5:].tolist() == [kind != "unigram", False, False, False, False]
-    assert tokenizer(SPELT)["input_ids"].count(tokenizer.mask_token_id) == 1, (
-        "transformers itself reads it so"
-    )
+    assert tokenizer(SPELT)["input_ids"].count(tokenizer.mask_token_id) == 1, "transformers itself reads it so"
 
 
 def test_words_are_those_of_the_pre_tokenizer(kind: str, trained: Trained) -> None:
@@ -104,9 +98,7 @@ def test_words_are_those_of_the_pre_tokenizer(kind: str, trained: Trained) -> No
     assert {"Undefinable", "things", "brackets", "1234", "identifier"} <= set(found)
 
 
-def test_every_token_belongs_to_a_word_and_the_first_starts_one(
-    kind: str, trained: Trained, texts: list[str]
-) -> None:
+def test_every_token_belongs_to_a_word_and_the_first_starts_one(kind: str, trained: Trained, texts: list[str]) -> None:
     tokenizer = trained(kind)
     for text, encoded in zip(texts[:50], encode(tokenizer, texts[:50]), strict=True):
         ids = tokenizer(text, add_special_tokens=False)
@@ -117,12 +109,8 @@ def test_every_token_belongs_to_a_word_and_the_first_starts_one(
         assert (encoded.ids.dtype, encoded.word_starts.dtype) == (np.int32, np.bool_)
 
 
-def test_scripts_without_spaces_have_words_of_a_piece_each(
-    kind: str, trained: Trained, several: list[str]
-) -> None:
-    for line, least in zip(
-        several[1:4], (0.6, 0.6, 0.3), strict=True
-    ):  # merged bytes of Thai cross its characters
+def test_scripts_without_spaces_have_words_of_a_piece_each(kind: str, trained: Trained, several: list[str]) -> None:
+    for line, least in zip(several[1:4], (0.6, 0.6, 0.3), strict=True):  # merged bytes of Thai cross its characters
         encoded = encode(trained(kind), [line], offsets=True)[0]
         assert encoded.word_starts.mean() > least, "a clause is many words"
     assert "Python" in words(trained(kind), several[1])
@@ -130,9 +118,7 @@ def test_scripts_without_spaces_have_words_of_a_piece_each(
     assert "Tom" in words(trained(kind), several[3])
 
 
-def test_no_word_starts_inside_a_character_or_with_a_mark(
-    kind: str, trained: Trained, several: list[str]
-) -> None:
+def test_no_word_starts_inside_a_character_or_with_a_mark(kind: str, trained: Trained, several: list[str]) -> None:
     for line in [*several, "𠀀𠀁 生僻字"]:
         encoded = encode(trained(kind), [line], offsets=True)[0]
         begins = encoded.offsets[encoded.word_starts, 0].tolist()
@@ -176,9 +162,7 @@ def test_padding_and_truncation_of_a_tokenizer_do_not_touch_the_data(trained: Tr
 
 
 def test_tokens_added_later_are_seen(trained: Trained) -> None:
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=trained("wordpiece").backend_tokenizer, unk_token="[UNK]"
-    )
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=trained("wordpiece").backend_tokenizer, unk_token="[UNK]")
     encode(tokenizer, ["zyzzyva"])
     tokenizer.add_tokens(["zyzzyva"])
     assert encode(tokenizer, ["zyzzyva"])[0].ids.tolist() == [len(tokenizer) - 1]
@@ -190,9 +174,7 @@ def test_a_lone_surrogate_is_one_clear_line(trained: Trained) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_a_saved_tokenizer_loads_as_it_was(
-    kind: str, trained: Trained, several: list[str], tmp_path: Path
-) -> None:
+def test_a_saved_tokenizer_loads_as_it_was(kind: str, trained: Trained, several: list[str], tmp_path: Path) -> None:
     save(trained(kind), tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tokenizer.json", "tokenizer_config.json"]
     loaded = load(tmp_path)
@@ -203,9 +185,7 @@ def test_a_saved_tokenizer_loads_as_it_was(
     assert set(loaded("a")) == {"input_ids", "attention_mask"}
 
 
-def test_the_saved_files_say_what_transformers_4_57_understands(
-    kind: str, trained: Trained, tmp_path: Path
-) -> None:
+def test_the_saved_files_say_what_transformers_4_57_understands(kind: str, trained: Trained, tmp_path: Path) -> None:
     tokenizer = trained(kind)
     save(tokenizer, tmp_path)
     config = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
@@ -223,12 +203,8 @@ def test_sentinels_of_a_foreign_tokenizer_are_saved_under_their_older_name(tmp_p
     save(tokenizer, tmp_path)
     config = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
     assert config["additional_special_tokens"] == ["<extra_0>", "<extra_1>"]
-    assert set(tokenizer.convert_tokens_to_ids(["<extra_0>", "<extra_1>"])) <= set(
-        vocabulary(load(tmp_path)).special
-    )
-    assert (
-        AutoTokenizer.from_pretrained(tmp_path)("the cat")["input_ids"] == tokenizer("the cat")["input_ids"]
-    )
+    assert set(tokenizer.convert_tokens_to_ids(["<extra_0>", "<extra_1>"])) <= set(vocabulary(load(tmp_path)).special)
+    assert AutoTokenizer.from_pretrained(tmp_path)("the cat")["input_ids"] == tokenizer("the cat")["input_ids"]
 
 
 @pytest.mark.parametrize(
@@ -240,9 +216,7 @@ def test_the_steps_of_a_file_are_taken_whatever_class_it_names(
 ) -> None:
     save(trained(kind), tmp_path)
     config = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
-    (tmp_path / "tokenizer_config.json").write_text(
-        json.dumps(config | {"tokenizer_class": name}), encoding="utf-8"
-    )
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config | {"tokenizer_class": name}), encoding="utf-8")
     loaded = load(tmp_path)
     lines = [*several, "a [MASK] b"]
     assert loaded(lines)["input_ids"] == trained(kind)(lines)["input_ids"]
@@ -285,9 +259,7 @@ def test_what_is_no_tokenizer_directory_is_refused(tmp_path: Path, trained: Trai
     assert "\n" not in str(error.value)
 
 
-def test_a_disk_without_room_for_a_tokenizer_is_an_error_of_the_disk(
-    trained: Trained, tmp_path: Path
-) -> None:
+def test_a_disk_without_room_for_a_tokenizer_is_an_error_of_the_disk(trained: Trained, tmp_path: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
     try:

@@ -42,9 +42,7 @@ def test_a_frequent_word_is_a_piece_though_no_other_word_contains_it() -> None:
 
 
 def test_characters_stay_and_the_size_is_kept() -> None:
-    candidates = {word[begin:end] for word in WORDS for begin in range(5) for end in range(begin + 1, 6)} - {
-        ""
-    }
+    candidates = {word[begin:end] for word in WORDS for begin in range(5) for end in range(begin + 1, 6)} - {""}
     characters = set("".join(WORDS))
     for size in (len(characters), len(characters) + 3):
         pieces = learn(WORDS, candidates, size)

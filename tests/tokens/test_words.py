@@ -31,9 +31,7 @@ def characters() -> PreTrainedTokenizerFast:
     """A tokenizer whose tokens are single characters."""
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     letters = sorted({letter for text in TEXTS.values() for letter in text if not letter.isspace()})
-    backend = Tokenizer(
-        models.BPE({token: n for n, token in enumerate(special + letters)}, [], unk_token="[UNK]")
-    )
+    backend = Tokenizer(models.BPE({token: n for n, token in enumerate(special + letters)}, [], unk_token="[UNK]"))
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
     return PreTrainedTokenizerFast(tokenizer_object=backend, **dict(zip(names, special, strict=True)))
@@ -42,14 +40,8 @@ def characters() -> PreTrainedTokenizerFast:
 @pytest.fixture(scope="module")
 def tokenizers():
     rng = np.random.default_rng(0)
-    slices = (
-        (text, rng.integers(0, len(text) - 4), rng.integers(2, 5))
-        for text in TEXTS.values()
-        for _ in range(200)
-    )
-    corpus = [
-        text[begin : begin + size] for text, begin, size in slices
-    ]  # so that no piece is a whole clause
+    slices = ((text, rng.integers(0, len(text) - 4), rng.integers(2, 5)) for text in TEXTS.values() for _ in range(200))
+    corpus = [text[begin : begin + size] for text, begin, size in slices]  # so that no piece is a whole clause
     sizes = {"wordpiece": 330, "bpe": 420, "unigram": 330}
     made = {kind: train(corpus, kind, size, True) for kind, size in sizes.items()}
     return {**made, "characters": characters()}

@@ -9,9 +9,7 @@ from unmask.training.checkpoint import FILES, INDEX, Checkpoint, load, newest, s
 
 
 def moment(step: int) -> Checkpoint:
-    return Checkpoint(
-        step, {"w": torch.full((3, 2), float(step))}, {"w/momentum": torch.ones(3, 2)}, {"tokens": 5}
-    )
+    return Checkpoint(step, {"w": torch.full((3, 2), float(step))}, {"w/momentum": torch.ones(3, 2)}, {"tokens": 5})
 
 
 def test_a_checkpoint_comes_back_as_it_was_saved(tmp_path: Path) -> None:

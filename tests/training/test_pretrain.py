@@ -32,9 +32,7 @@ STEPS = 12
 EVERY_STEP = Saving(seconds=0)
 
 
-def train(
-    data: Path, out: Path, plan: Recipe = DROPOUT, *, resume: bool = False, steps: int = STEPS
-) -> Trained:
+def train(data: Path, out: Path, plan: Recipe = DROPOUT, *, resume: bool = False, steps: int = STEPS) -> Trained:
     return pretrain.pretrain(data, out, plan, Budget(steps=steps), resume=resume, saving=EVERY_STEP)
 
 
@@ -116,9 +114,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_the_weights_still_come_out_the_
     assert len(said) == 1 and str(weights) in said[0]
 
 
-def test_a_checkpoint_of_another_model_is_refused_by_the_name_of_what_differs(
-    data: Path, tmp_path: Path
-) -> None:
+def test_a_checkpoint_of_another_model_is_refused_by_the_name_of_what_differs(data: Path, tmp_path: Path) -> None:
     train(data, tmp_path / "run", steps=2)
     for saved in (tmp_path / "run" / "checkpoints").iterdir():
         found = pretrain.checkpoint.load(saved)
@@ -128,9 +124,7 @@ def test_a_checkpoint_of_another_model_is_refused_by_the_name_of_what_differs(
         train(data, tmp_path / "run", steps=2, resume=True)
 
 
-def test_a_finished_run_resumed_trains_no_more(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finished_run_resumed_trains_no_more(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = train(data, tmp_path / "run", steps=2)
 
     def take_step(*_args: object) -> None:
@@ -344,9 +338,7 @@ def test_every_policy_that_hides_in_place_trains(data: Path, tmp_path: Path, pol
         ("nonsense", "nonsense"),
     ],
 )
-def test_a_policy_that_does_not_fit_is_one_clear_line(
-    data: Path, tmp_path: Path, policy: str, line: str
-) -> None:
+def test_a_policy_that_does_not_fit_is_one_clear_line(data: Path, tmp_path: Path, policy: str, line: str) -> None:
     plan = replace(DROPOUT, training=replace(DROPOUT.training, policy=policy))
     with pytest.raises(BadInput, match=line):
         train(data, tmp_path / "run", plan)

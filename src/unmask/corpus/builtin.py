@@ -59,9 +59,7 @@ def _paragraphs(taken: Callable[[int], None]) -> Iterator[tuple[str, int, list[s
     for topic, text in sorted(_topics().items()):
         yield f"topics/{topic}", 1, list(prose(text))
     names = [name for _, name in modules()]
-    for name, (size, line, paragraphs) in zip(
-        names, _shared_out([path for path, _ in modules()]), strict=True
-    ):
+    for name, (size, line, paragraphs) in zip(names, _shared_out([path for path, _ in modules()]), strict=True):
         taken(size)
         yield name, line, paragraphs
 

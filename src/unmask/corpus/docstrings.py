@@ -64,9 +64,7 @@ MARKUP: Rules = tuple(
 )
 
 MARKUP_CHARACTERS = frozenset("`*[<(")
-SENTENCE = re.compile(
-    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!vs\.)(?<!etc\.)(?<! al\.)\s+(?=[A-Z(\"'])"
-)
+SENTENCE = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!vs\.)(?<!etc\.)(?<! al\.)\s+(?=[A-Z(\"'])")
 WHOLE = re.compile(r"[A-Z0-9(\"'].*[\w)\"'][.!?][\"')]*")
 CODE_CHARACTERS = frozenset("\\{}<>=|@#$^~*`[]")
 CODE = re.compile(r"://|::|--|__|\.\.\.|\(\)|\w\(|\w/\w.*/|www\.")

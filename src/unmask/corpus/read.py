@@ -17,9 +17,7 @@ from unmask.corpus.prose import html, markdown
 from unmask.corpus.streams import opened
 
 
-def read(
-    source: Source, field: str = "text", taken: Callable[[int], None] = lambda count: None
-) -> Iterator[Record]:
+def read(source: Source, field: str = "text", taken: Callable[[int], None] = lambda count: None) -> Iterator[Record]:
     """Every document of a source, in order; `taken` hears of the bytes as they come from the disk."""
     if source.format == "builtin":
         yield from builtin.documents(taken)

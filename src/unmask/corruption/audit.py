@@ -37,9 +37,7 @@ class Audited:
     split: dict[str, float]  # how hidden tokens are shown: masked, random, kept, or by a sentinel
     lengths: dict[int, int]  # how many units have how many tokens
     positions: tuple[float, ...]  # the rate in each stretch of the row, from its beginning to its end
-    position_p: (
-        float | None
-    )  # how likely so uneven a result is if no position is favoured; none on too few rows
+    position_p: float | None  # how likely so uneven a result is if no position is favoured; none on too few rows
     specials_hidden: int  # 0, or something is wrong
     specials_shown: int  # random replacements that are special: 0, or something is wrong
     silent: int  # rows with eligible tokens and nothing to predict
@@ -105,9 +103,7 @@ def _tally(blocks: Blocks, corrupted: Corrupted, vocabulary: Vocabulary) -> Tall
     odd = 0
     if corrupted.answer is None:
         shown = corrupted.ids[corrupted.hidden]
-        odd = int(
-            (vocabulary.is_special[shown] & (shown != vocabulary.mask) & (shown != corrupted.targets)).sum()
-        )
+        odd = int((vocabulary.is_special[shown] & (shown != vocabulary.mask) & (shown != corrupted.targets)).sum())
     return Tally(
         tokens=np.count_nonzero(may, axis=1),
         hidden=np.count_nonzero(corrupted.hidden, axis=1),

@@ -73,9 +73,7 @@ class Lexicon:
             for nth in range(1, len(words)):
                 gram = longer(gram, words[nth : nth + 1])
             grams.setdefault(len(words), []).append(int(gram[0]))
-        return cls(
-            {size: Members(np.unique(np.array(found, dtype=np.uint64))) for size, found in grams.items()}
-        )
+        return cls({size: Members(np.unique(np.array(found, dtype=np.uint64))) for size, found in grams.items()})
 
 
 def mark(blocks: Blocks, lexicon: Lexicon, vocabulary: Vocabulary, *, kind: str) -> Blocks:

@@ -97,9 +97,7 @@ def parse(line: str, rate: str | float | None = None, *, fresh: bool = True, **s
         stages.append(Stage(parts, _number(until or "1", text)))
     used = {key for stage in stages for part in stage.parts for key in part.policy.settings}
     if unknown := set(settings) - used:
-        raise BadInput(
-            f"no policy of {line!r} has a setting {min(unknown)!r}: they have {', '.join(sorted(used))}"
-        )
+        raise BadInput(f"no policy of {line!r} has a setting {min(unknown)!r}: they have {', '.join(sorted(used))}")
     return Plan(tuple(stages), None if rate is None else parse_rate(str(rate)))
 
 
@@ -119,9 +117,7 @@ def _number(text: str, where: str) -> float:
         ) from None
 
 
-def corrupt_by(
-    blocks: Blocks, plan: Plan, vocabulary: Vocabulary, *, seed: int, progress: float = 0.0
-) -> Corrupted:
+def corrupt_by(blocks: Blocks, plan: Plan, vocabulary: Vocabulary, *, seed: int, progress: float = 0.0) -> Corrupted:
     """Hide what the plan hides at this point of the training."""
     stage, rate = plan.at(progress)
     if len(stage.parts) == 1:

@@ -27,9 +27,7 @@ from unmask.corruption.units import Units
 from unmask.errors import BadInput
 from unmask.records import Blocks, Corrupted, Flags, Ids, Vocabulary
 
-CHUNK = (
-    1 << 15
-)  # tokens worked on at a time: their arrays stay in the cache, and memory is not taken anew each time
+CHUNK = 1 << 15  # tokens worked on at a time: their arrays stay in the cache, and memory is not taken anew each time
 
 
 @dataclass(frozen=True)
@@ -58,9 +56,7 @@ POLICIES: dict[str, Composition] = {
     "collocation": Composition(units.marked, select.wheel, render.replace, defaults={"kind": "collocation"}),
     "ngram": Composition(units.ngrams, select.wheel, render.replace),
     "sentinel": Composition(units.tokens, select.segments, sentinels),
-    "permutation": Composition(
-        units.ngrams, select.wheel, render.ordered, rate=1 / 6, defaults={"longest": 5}
-    ),
+    "permutation": Composition(units.ngrams, select.wheel, render.ordered, rate=1 / 6, defaults={"longest": 5}),
     "diffusion": Composition(units.tokens, select.timed, render.masked, rate=1.0),
 }
 
@@ -104,11 +100,7 @@ def corrupt(
     asked = policy.rate if rate is None else _check_rate(rate)
     rows, length = blocks.ids.shape
     some = max(CHUNK // max(length, 1), 1)
-    chunks = (
-        [take(blocks, slice(begin, begin + some)) for begin in range(0, rows, some)]
-        if rows > some
-        else [blocks]
-    )
+    chunks = [take(blocks, slice(begin, begin + some)) for begin in range(0, rows, some)] if rows > some else [blocks]
     return joined([_corrupt(chunk, policy, vocabulary, seed, asked) for chunk in chunks])
 
 

@@ -65,9 +65,7 @@ def bounded(
     replacement: str = "uniform",
 ) -> Corrupted:
     """As `replace`, with the edges of each hidden run: what SpanBERT's boundary objective predicts from."""
-    corrupted = replace(
-        blocks, units, hidden, vocabulary, draws, mask=mask, random=random, replacement=replacement
-    )
+    corrupted = replace(blocks, units, hidden, vocabulary, draws, mask=mask, random=random, replacement=replacement)
     return changed(corrupted, edges=edges(blocks, corrupted.hidden))
 
 
@@ -90,9 +88,7 @@ def run_starts(blocks: Blocks, positions: Integers) -> Integers:
     document = blocks.documents.ravel()[positions]
     row = positions // blocks.ids.shape[1]
     opens = (
-        (np.diff(positions, prepend=-2) != 1)
-        | (np.diff(document, prepend=0) != 0)
-        | (np.diff(row, prepend=-1) != 0)
+        (np.diff(positions, prepend=-2) != 1) | (np.diff(document, prepend=0) != 0) | (np.diff(row, prepend=-1) != 0)
     )
     return np.flatnonzero(opens)
 
@@ -104,9 +100,7 @@ def masked(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary, 
     """
     corrupted = replace(blocks, units, hidden, vocabulary, draws, mask=1.0, random=0.0)
     times = corrupted.hidden.sum(axis=1) / np.maximum(units.tokens, 1)
-    return changed(
-        corrupted, times=times, weights=np.divide(1, times, out=np.zeros_like(times), where=times > 0)
-    )
+    return changed(corrupted, times=times, weights=np.divide(1, times, out=np.zeros_like(times), where=times > 0))
 
 
 def ordered(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary, draws: Draws) -> Corrupted:

@@ -23,9 +23,7 @@ class Rate:
 
     kind: str
     values: tuple[float, ...]
-    places: tuple[
-        float, ...
-    ] = ()  # stepwise: where each value but the first begins; equal steps if not given
+    places: tuple[float, ...] = ()  # stepwise: where each value but the first begins; equal steps if not given
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
@@ -37,9 +35,7 @@ class Rate:
             raise BadInput(f"rate {max(self.values, key=abs)} is not a share of the tokens: give 0 to 1")
         ascending = all(a < b for a, b in zip((0.0, *self.places), (*self.places, 1.0), strict=True))
         if self.places and (len(self.places) != len(self.values) - 1 or not ascending):
-            raise BadInput(
-                f"steps at {self.places}: one place for each value but the first, ascending, in 0 to 1"
-            )
+            raise BadInput(f"steps at {self.places}: one place for each value but the first, ascending, in 0 to 1")
 
     def at(self, progress: float) -> float:
         """The rate when this share of the training is done.
@@ -64,9 +60,7 @@ def parse_rate(line: str) -> Rate:
     >>> parse_rate("linear 0.3 0.15")
     Rate(kind='linear', values=(0.3, 0.15), places=())
     """
-    kind, *numbers = (
-        line.split() if line.split()[:1] and line.split()[0] in KINDS else ["constant", *line.split()]
-    )
+    kind, *numbers = line.split() if line.split()[:1] and line.split()[0] in KINDS else ["constant", *line.split()]
     pairs = [number.partition("@") for number in numbers]
     try:
         values = tuple(float(value) for value, _, _ in pairs)

@@ -23,9 +23,7 @@ def sentinels(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabular
     answer   <0> for inviting <1> last [SEP]
     """
     if not vocabulary.sentinels:
-        raise BadInput(
-            "this tokenizer has no sentinels to stand for hidden spans: add some (<extra_id_0>, …)"
-        )
+        raise BadInput("this tokenizer has no sentinels to stand for hidden spans: add some (<extra_id_0>, …)")
     positions, _ = units.members(np.flatnonzero(hidden))
     starts = run_starts(blocks, positions)
     width = blocks.ids.shape[1]
@@ -61,9 +59,7 @@ def _numbered(opens: Flags, vocabulary: Vocabulary) -> Ids:
     most = int(number.max(initial=-1)) + 1
     if most > len(vocabulary.sentinels):
         there = len(vocabulary.sentinels)
-        raise BadInput(
-            f"a row has {most} hidden spans and the tokenizer {there} sentinels: add more, or hide less"
-        )
+        raise BadInput(f"a row has {most} hidden spans and the tokenizer {there} sentinels: add more, or hide less")
     return np.asarray(vocabulary.sentinels, dtype=np.int32)[number]
 
 

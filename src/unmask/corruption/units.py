@@ -115,9 +115,7 @@ def marked(blocks: Blocks, vocabulary: Vocabulary, draws: Draws, *, kind: str) -
     return between(eligible(blocks, vocabulary), starts)
 
 
-def spans(
-    blocks: Blocks, vocabulary: Vocabulary, draws: Draws, *, p: float = 0.2, longest: int = 10
-) -> Units:
+def spans(blocks: Blocks, vocabulary: Vocabulary, draws: Draws, *, p: float = 0.2, longest: int = 10) -> Units:
     """Runs of a geometric number of words, cut off and renormalised (SpanBERT, Joshi et al. 2020, §3.1).
 
     P(ℓ) ∝ p (1 − p)^(ℓ−1) for ℓ up to `longest`: 3.8 words on average.
@@ -182,9 +180,7 @@ def _cumulated(each: Units, weights: Reals, draws: Draws) -> Integers:
     share = weights / weights.sum()
     mean = float(share @ np.arange(1, len(share) + 1))
     width = int(each.counts.max(initial=0) / mean) + 8
-    while (
-        True
-    ):  # a width too small is doubled: the first lengths stay the same, as they are keyed by their number
+    while True:  # a width too small is doubled: the first lengths stay the same, as they are keyed by their number
         lengths = 1 + np.searchsorted(np.cumsum(share)[:-1], draws.grid(Stream.LENGTH, width), side="right")
         ends = np.cumsum(lengths, axis=1)
         if (ends[:, -1] >= each.counts).all():

@@ -145,9 +145,7 @@ def _judged(loaded: Loaded, batch: Batch) -> tuple[NDArray[np.float64], Integers
     return losses.cpu().numpy(), ranks.cpu().numpy()
 
 
-def figures(
-    model: Path, data: Path, restored: Restored, counts: Integers, tokens_per_byte: float
-) -> Evaluated:
+def figures(model: Path, data: Path, restored: Restored, counts: Integers, tokens_per_byte: float) -> Evaluated:
     """Sum up what was restored, against what frequencies alone would do.
 
     `context_bits` is the entropy of the hidden tokens' frequencies minus the loss. Knowing frequencies alone

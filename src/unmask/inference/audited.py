@@ -21,15 +21,11 @@ def draw_audit(audited: Audited, *, colour: bool = True) -> Text:
     """What a policy really does."""
     drawing = Text()
     asked = "" if audited.asked is None else f", asked {audited.asked:.2%}"
-    drawing.append(
-        f"{audited.rows:,} rows, {audited.tokens:,} tokens that may be hidden, {audited.hidden:,} hidden\n"
-    )
+    drawing.append(f"{audited.rows:,} rows, {audited.tokens:,} tokens that may be hidden, {audited.hidden:,} hidden\n")
     drawing.append(
         f"rate      {audited.rate:.2%}{asked}; of nine rows in ten {audited.rate_low:.2%} to {audited.rate_high:.2%}\n"
     )
-    drawing.append(
-        "shown     " + ", ".join(f"{kind} {share:.1%}" for kind, share in audited.split.items()) + "\n"
-    )
+    drawing.append("shown     " + ", ".join(f"{kind} {share:.1%}" for kind, share in audited.split.items()) + "\n")
     wrong = audited.specials_hidden + audited.specials_shown + audited.silent
     drawing.append(
         f"specials  {audited.specials_hidden} hidden, {audited.specials_shown} shown as replacements; "
@@ -52,9 +48,7 @@ def _verdict(drawing: Text, audited: Audited, colour: bool) -> None:
         return
     biased = audited.position_p < SURE
     said = "a position is favoured" if biased else "no position is favoured"
-    drawing.append(
-        f": {said} (p = {audited.position_p:.2g})\n", style="bold red" if biased and colour else ""
-    )
+    drawing.append(f": {said} (p = {audited.position_p:.2g})\n", style="bold red" if biased and colour else "")
 
 
 def _lengths(audited: Audited) -> tuple[list[str], list[float]]:

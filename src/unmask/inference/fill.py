@@ -85,9 +85,7 @@ def read(loaded: Loaded, texts: Sequence[str], places: Sequence[str]) -> list[Qu
     encoded = encode(loaded, [own.join(between) for between in parts])
     for text, place, between, (ids, _) in zip(texts, places, parts, encoded, strict=True):
         if loaded.length is not None and len(ids) > loaded.length:
-            raise BadInput(
-                f"{place}: {len(ids):,} tokens, but this model takes {loaded.length:,}: shorten the text"
-            )
+            raise BadInput(f"{place}: {len(ids):,} tokens, but this model takes {loaded.length:,}: shorten the text")
         blanks = [n for n, token in enumerate(ids) if token == loaded.vocabulary.mask]
         questions.append(Question(text, between, ids, blanks))
     return questions
@@ -137,9 +135,7 @@ def choices(loaded: Loaded, question: Question, targets: Sequence[str]) -> list[
     return found
 
 
-def _token(
-    loaded: Loaded, target: str, ids: list[int], offsets: list[tuple[int, int]], start: int
-) -> dict[int, str]:
+def _token(loaded: Loaded, target: str, ids: list[int], offsets: list[tuple[int, int]], start: int) -> dict[int, str]:
     """The one token that is the target where it stands in the text, or that the vocabulary spells so.
 
     "cat" at the start and " cat" in the middle of a text are different tokens of a byte-level vocabulary, so
@@ -158,9 +154,7 @@ def _token(
     pieces = loaded.tokenizer.convert_ids_to_tokens([ids[n] for n in covering])
     if loaded.tokenizer.unk_token in pieces:
         raise BadInput(f"the target {target!r} is not in this vocabulary")
-    raise BadInput(
-        f"the target {target!r} is {len(pieces)} tokens here ({' '.join(pieces)}), but a blank holds one"
-    )
+    raise BadInput(f"the target {target!r} is {len(pieces)} tokens here ({' '.join(pieces)}), but a blank holds one")
 
 
 def speller(loaded: Loaded) -> Callable[[int], str]:
@@ -212,10 +206,7 @@ def _shown(spelt: str, in_word: bool) -> str:
 
 def _likeliest(row: Tensor, top: int, spell: Callable[[int], str]) -> list[Candidate]:
     best = row.topk(min(top, int((row > 0).sum())))
-    return [
-        Candidate(spell(token), p)
-        for token, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    ]
+    return [Candidate(spell(token), p) for token, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
 
 
 def _ordered(row: Tensor, choice: dict[int, str]) -> list[Candidate]:

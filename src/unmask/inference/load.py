@@ -74,9 +74,7 @@ def _config(directory: Path) -> PreTrainedConfig:
         reason = "its code is not part of transformers" if kind else "its config.json names no model_type"
         raise BadInput(f"{directory}: cannot load a model of type {kind!r}: {reason}") from error
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
-        raise BadInput(
-            f"{directory}: {kind} is not a masked language model, it has no head that fills blanks"
-        )
+        raise BadInput(f"{directory}: {kind} is not a masked language model, it has no head that fills blanks")
     return config
 
 

@@ -20,9 +20,7 @@ def model_directory(path: Path) -> Path:
     if (path / "run.json").exists():
         read_description(path)
         if not (path / "model").is_dir():
-            raise BadInput(
-                f"{path}: has no model yet; the same unmask pretrain with --resume trains it to its end"
-            )
+            raise BadInput(f"{path}: has no model yet; the same unmask pretrain with --resume trains it to its end")
     for directory in (path, path / "model"):
         if (directory / "config.json").is_file():
             return directory

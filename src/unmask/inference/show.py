@@ -124,15 +124,9 @@ def _shown(
     seen = list(_seen(blocks, corrupted, known))
     pieces = [
         Piece(spell(original), spell(shown) if kind != "gone" else "", kind, int(number), int(nth))
-        for original, (shown, kind), number, nth in zip(
-            blocks.ids[0].tolist(), seen, unit[0], order, strict=True
-        )
+        for original, (shown, kind), number, nth in zip(blocks.ids[0].tolist(), seen, unit[0], order, strict=True)
     ]
-    answer = (
-        ""
-        if corrupted.answer is None
-        else " ".join(spell(number) for number in corrupted.answer.ids[0].tolist())
-    )
+    answer = "" if corrupted.answer is None else " ".join(spell(number) for number in corrupted.answer.ids[0].tolist())
     return Shown(
         policy=policy,
         pieces=tuple(pieces[1:-1]),
@@ -195,8 +189,7 @@ def legend(*, colour: bool = True) -> Text:
     }
     signs = {kind: "" if colour else SIGNS.get(kind, "") for kind in words}
     parts = [
-        Text(f"{signs[kind]}{word}{signs[kind]}", style=STYLES[kind] if colour else "")
-        for kind, word in words.items()
+        Text(f"{signs[kind]}{word}{signs[kind]}", style=STYLES[kind] if colour else "") for kind, word in words.items()
     ]
     return Text("   ").join(parts)
 

@@ -78,9 +78,7 @@ FAMILIES: dict[str, Callable[[Size, Vocabulary, int, float], PreTrainedConfig]] 
 }
 
 
-def build(
-    family: str, size: str, vocabulary: Vocabulary, *, length: int, dropout: float, seed: int
-) -> PreTrainedModel:
+def build(family: str, size: str, vocabulary: Vocabulary, *, length: int, dropout: float, seed: int) -> PreTrainedModel:
     """A fresh model whose weights depend on the seed alone."""
     if family not in FAMILIES:
         raise BadInput(f"unknown model family {family!r}: choose one of {', '.join(FAMILIES)}")

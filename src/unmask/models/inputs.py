@@ -19,9 +19,7 @@ from unmask.records import Batch
 
 # Families whose attention takes a mask of its own for each row and whose positions can start again in a row.
 # DeBERTa-v2 refuses such masks, and MPNet's relative positions run on across documents.
-PACKABLE = frozenset(
-    {"bert", "roberta", "xlm-roberta", "electra", "ernie", "distilbert", "albert", "modernbert"}
-)
+PACKABLE = frozenset({"bert", "roberta", "xlm-roberta", "electra", "ernie", "distilbert", "albert", "modernbert"})
 FIRST_POSITION = frozenset({"roberta", "xlm-roberta"})  # these count positions from the padding id + 1
 
 

@@ -90,9 +90,7 @@ class Collator:
         corrupted = corrupt_by(blocks, self.plan, self.vocabulary, seed=self.seed)
         batch = _batch(blocks, corrupted)
         if "token_type_ids" in fields[0] and corrupted.answer is None:
-            batch["token_type_ids"] = _padded(
-                [each["token_type_ids"] for each in fields], blocks.ids.shape[1], 0
-            )
+            batch["token_type_ids"] = _padded([each["token_type_ids"] for each in fields], blocks.ids.shape[1], 0)
         return {self.prefix + name: torch.from_numpy(array) for name, array in batch.items()}
 
     def _blocks(self, fields: list[dict[str, Any]]) -> Blocks:
@@ -103,10 +101,7 @@ class Collator:
         ids = _padded(rows, width, self.vocabulary.pad)
         real = np.arange(width) < sizes[:, None]
         if any("attention_mask" in each for each in fields):
-            seen = [
-                each.get("attention_mask", [1] * size)
-                for each, size in zip(fields, sizes.tolist(), strict=True)
-            ]
+            seen = [each.get("attention_mask", [1] * size) for each, size in zip(fields, sizes.tolist(), strict=True)]
             real &= _padded(seen, width, 0) > 0
         blocks = Blocks(
             ids=ids.astype(np.int32),
@@ -123,9 +118,7 @@ class Collator:
         if self.lexicon is not None:
             return mark(blocks, self.lexicon, self.vocabulary, kind=kind).spans[kind]
         if not all("spans" in each for each in fields):
-            raise BadInput(
-                f"policy {kind!r} needs spans: give phrases=[…], or `spans`, a number for each token"
-            )
+            raise BadInput(f"policy {kind!r} needs spans: give phrases=[…], or `spans`, a number for each token")
         return _padded([each["spans"] for each in fields], blocks.ids.shape[1], 0).astype(np.int32)
 
     def _starts(

@@ -199,9 +199,7 @@ def _encode(
     return tokens
 
 
-def _encoded(
-    tokenizer: PreTrainedTokenizerFast, batches: Iterator[list[str]]
-) -> Iterator[list[tokenizers.Encoded]]:
+def _encoded(tokenizer: PreTrainedTokenizerFast, batches: Iterator[list[str]]) -> Iterator[list[tokenizers.Encoded]]:
     """Batches in order, some ahead: one is taken apart by Python while the next is encoded without it."""
     with ThreadPoolExecutor(2) as workers:
         ahead: deque[Future[list[tokenizers.Encoded]]] = deque()
@@ -243,9 +241,7 @@ def _known(split: str) -> str:
     return split
 
 
-def _facts(
-    settings: Settings, collected: Collected, vocabulary: int, tokens: dict[str, int]
-) -> dict[str, Any]:
+def _facts(settings: Settings, collected: Collected, vocabulary: int, tokens: dict[str, int]) -> dict[str, Any]:
     return {
         "unmask": version("unmask"),
         "settings": asdict(settings),

@@ -69,9 +69,7 @@ def _vocabulary(dataset: Dataset, sentinels: bool, length: int) -> Vocabulary:
     return sentinel_vocabulary(tokenizer)
 
 
-def _batches(
-    dataset: Dataset, split: str, length: int, blocks: int, seed: int, known: Vocabulary
-) -> Iterator[Blocks]:
+def _batches(dataset: Dataset, split: str, length: int, blocks: int, seed: int, known: Vocabulary) -> Iterator[Blocks]:
     stream = dataset.split(split)
     plan = packed(cut(stream.ends, length - AROUND), length, seed=seed, epoch=0)
     count = min(blocks, plan.blocks)
@@ -82,7 +80,5 @@ def _batches(
             step(end - begin)
 
 
-def _marked(
-    batches: Iterator[Blocks], lexicon: phrase_lists.Lexicon, known: Vocabulary, kind: str
-) -> Iterator[Blocks]:
+def _marked(batches: Iterator[Blocks], lexicon: phrase_lists.Lexicon, known: Vocabulary, kind: str) -> Iterator[Blocks]:
     return (mark(blocks, lexicon, known, kind=kind) for blocks in batches)

@@ -66,9 +66,7 @@ def train(
     Of a corpus over 32 Mi characters every second document is learnt from, or every fourth, …: see `spread`.
     """
     if kind not in KINDS:
-        raise BadInput(
-            f"tokenizer {kind!r}: neither a directory nor a kind; the kinds are {', '.join(KINDS)}"
-        )
+        raise BadInput(f"tokenizer {kind!r}: neither a directory nor a kind; the kinds are {', '.join(KINDS)}")
     sample = spread(texts, SAMPLE)
     if not any(sample):
         raise BadInput("there is no text to train a tokenizer on")

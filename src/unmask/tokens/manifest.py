@@ -54,9 +54,7 @@ def read(directory: Path) -> dict[str, Any]:
         raise BadInput(f"{path}: not the manifest of a data directory")
     spelling = (json.dumps(manifest, indent=2, ensure_ascii=False) + "\n").encode(errors="replace")
     if not seal_holds(manifest) or spelling != text:
-        raise Damaged(
-            f"{path}: damaged, its SHA-256 is not the one it was written with; prepare the data again"
-        )
+        raise Damaged(f"{path}: damaged, its SHA-256 is not the one it was written with; prepare the data again")
     if manifest.get("kind") != KIND:
         raise BadInput(f"{path}: not the manifest of a data directory")
     if manifest.get("format") != FORMAT:
@@ -79,11 +77,7 @@ def _well_formed(files: Any) -> bool:
 def fingerprint(manifest: dict[str, Any]) -> str:
     """A SHA-256 of what training sees: the tokens and the tokenizer."""
     return digest(
-        {
-            name: file["sha256"]
-            for name, file in manifest["files"].items()
-            if name.startswith(SEEN_IN_TRAINING)
-        }
+        {name: file["sha256"] for name, file in manifest["files"].items() if name.startswith(SEEN_IN_TRAINING)}
     )
 
 
@@ -94,9 +88,7 @@ def verify(path: Path) -> Verified:
     except Damaged as error:
         return Verified(path=path, files=0, bytes=0, damage=(str(error),))
     files = manifest["files"]
-    damage = [
-        f"{name}: unexpected, the manifest does not know it" for name in sorted(_names(path) - {NAME, *files})
-    ]
+    damage = [f"{name}: unexpected, the manifest does not know it" for name in sorted(_names(path) - {NAME, *files})]
     size = 0
     with task("Verifying", total=len(files)) as step:
         for name, file in files.items():
@@ -121,9 +113,7 @@ def _wrong(root: Path, name: str, file: dict[str, Any], hashes: bool = True) -> 
     if not path.is_file():
         return "missing"
     if (size := path.stat().st_size) != file["bytes"]:
-        return (
-            f"{'truncated' if size < file['bytes'] else 'grown'}, {size:,} bytes instead of {file['bytes']:,}"
-        )
+        return f"{'truncated' if size < file['bytes'] else 'grown'}, {size:,} bytes instead of {file['bytes']:,}"
     if hashes and sha256_of(path) != file["sha256"]:
         return "changed, its SHA-256 is another"
     return None

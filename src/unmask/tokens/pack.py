@@ -70,9 +70,7 @@ def best_fit(lengths: Integers, capacity: int) -> tuple[Integers, int]:
     (array([0, 0, 1, 1]), 2)
     """
     block = np.empty(len(lengths), dtype=np.int64)
-    rooms: list[list[NDArray[np.int64]]] = [
-        [] for _ in range(capacity + 1)
-    ]  # blocks by the room they have left
+    rooms: list[list[NDArray[np.int64]]] = [[] for _ in range(capacity + 1)]  # blocks by the room they have left
     open_rooms = np.zeros(capacity + 1, dtype=np.bool_)
     blocks = 0
     by_length = np.argsort(-lengths, kind="stable")
@@ -142,9 +140,7 @@ def alone(pieces: Pieces, length: int) -> Plan:
     return Plan(pieces, np.arange(count), np.arange(count + 1), length, epoch=0)
 
 
-def read_blocks(
-    stream: Stream, plan: Plan, numbers: Sequence[int] | Integers, vocabulary: Vocabulary
-) -> Blocks:
+def read_blocks(stream: Stream, plan: Plan, numbers: Sequence[int] | Integers, vocabulary: Vocabulary) -> Blocks:
     """Read the blocks with these numbers; rows are as long as the fullest of them.
 
     A row's padding says nothing, so trimming it changes no example.

@@ -57,18 +57,14 @@ def _wordless(tokenizer: PreTrainedTokenizerFast) -> Flags:
     for number, text in zip(pieces, texts, strict=True):
         letters = text.strip(" ").removeprefix("##")
         # A piece of a character decodes to U+FFFD: it may be part of a letter
-        flags[number] |= bool(letters) and not any(
-            letter.isalnum() or letter == "\ufffd" for letter in letters
-        )
+        flags[number] |= bool(letters) and not any(letter.isalnum() or letter == "\ufffd" for letter in letters)
     return flags
 
 
 def write_list(phrases: Iterable[Phrase], path: Path) -> None:
     """Write a list that `read_list` takes, after a person has struck out lines or added some."""
     lines = [f"{one.score:.2f}\t{one.count}\t{one.text}\n" for one in phrases]
-    header = (
-        "# Collocations, best first: score, count, phrase. Strike out lines, or add phrases of your own.\n"
-    )
+    header = "# Collocations, best first: score, count, phrase. Strike out lines, or add phrases of your own.\n"
     path.write_text(header + "".join(lines), encoding="utf-8")
 
 
@@ -84,9 +80,7 @@ def read_list(path: Path | str) -> list[str]:
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise BadInput(
-                f"{path}, line {number}: not UTF-8 (byte {error.start}); convert the file first"
-            ) from None
+            raise BadInput(f"{path}, line {number}: not UTF-8 (byte {error.start}); convert the file first") from None
         if text.startswith("#") or not (phrase := " ".join(text.rpartition("\t")[2].split())):
             continue
         phrases.append(phrase)

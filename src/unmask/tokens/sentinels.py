@@ -33,9 +33,7 @@ def add_sentinels(tokenizer: PreTrainedTokenizerFast, count: int = 100) -> int:
     """Add sentinels until there are `count`; how many were added. A model needs its embeddings resized then."""
     there = len(_sentinels(tokenizer))
     names = [f"<extra_id_{number}>" for number in range(there, count)]
-    return tokenizer.add_special_tokens(
-        {"additional_special_tokens": names}, replace_extra_special_tokens=False
-    )
+    return tokenizer.add_special_tokens({"additional_special_tokens": names}, replace_extra_special_tokens=False)
 
 
 def sentinel_vocabulary(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:
@@ -62,9 +60,5 @@ def sentinel_vocabulary(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:
 
 
 def _sentinels(tokenizer: PreTrainedTokenizerFast) -> tuple[int, ...]:
-    found = {
-        int(name[1]): number
-        for token, number in tokenizer.get_vocab().items()
-        if (name := NAME.fullmatch(token))
-    }
+    found = {int(name[1]): number for token, number in tokenizer.get_vocab().items() if (name := NAME.fullmatch(token))}
     return tuple(found[number] for number in sorted(found))

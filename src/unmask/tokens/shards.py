@@ -58,11 +58,7 @@ class Shards:
             raise IndexError(f"{start}:{stop} is not within the {self._starts[-1]:,} tokens of the split")
         shard = bisect_right(self._starts, start) - 1
         if stop <= self._starts[min(shard + 1, len(self._tokens))]:
-            return (
-                self._read(shard, start, stop)
-                if start < stop
-                else (np.zeros(0, np.int32), np.zeros(0, np.bool_))
-            )
+            return self._read(shard, start, stop) if start < stop else (np.zeros(0, np.int32), np.zeros(0, np.bool_))
         parts = []
         while start < stop:
             upto = min(stop, self._starts[shard + 1])

@@ -72,11 +72,7 @@ def spacy_finder(model: str, kind: str) -> Finder:
 def _longest(text: str, matches: list[tuple[int, int, int]]) -> list[Span]:
     """Of matches that stand as whole words, the leftmost, and of those the longest."""
     spans: list[Span] = []
-    whole = {
-        (begin, end)
-        for _, begin, end in matches
-        if not _inside_word(text, begin) and not _inside_word(text, end)
-    }
+    whole = {(begin, end) for _, begin, end in matches if not _inside_word(text, begin) and not _inside_word(text, end)}
     for begin, end in sorted(whole, key=lambda span: (span[0], -span[1])):
         if not spans or begin >= spans[-1][1]:
             spans.append((begin, end))

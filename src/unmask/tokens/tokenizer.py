@@ -147,9 +147,7 @@ def vocabulary(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:
     )
 
 
-def encode(
-    tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], *, offsets: bool = False
-) -> list[Encoded]:
+def encode(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
     """Encode texts, on every core, without special tokens around them or in them.
 
     A word is what the pre-tokenizer calls one. Of a script written without spaces it calls a clause one, so there
@@ -184,12 +182,8 @@ class _Encoder:
         try:
             encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
         except TypeError as error:
-            raise BadInput(
-                "a text is no valid Unicode (a lone surrogate?): clean it before encoding"
-            ) from error
-        return [
-            self._arrays(text, encoding, offsets) for text, encoding in zip(texts, encodings, strict=True)
-        ]
+            raise BadInput("a text is no valid Unicode (a lone surrogate?): clean it before encoding") from error
+        return [self._arrays(text, encoding, offsets) for text, encoding in zip(texts, encodings, strict=True)]
 
     def _arrays(self, text: str, encoding: Encoding, offsets: bool) -> Encoded:
         ids = np.array(encoding.ids, dtype=np.int32)
@@ -205,21 +199,16 @@ class _Encoder:
     def _spelt(self, text: str, encoding: Encoding, starts: Flags, offsets: bool) -> Encoded:
         """Special ids replaced by those of their characters: Unigram vocabularies have `<s>` among their pieces."""
         spelt: list[tuple[int, bool, int, int]] = []
-        for number, starting, (begin, end) in zip(
-            encoding.ids, starts.tolist(), encoding.offsets, strict=True
-        ):
+        for number, starting, (begin, end) in zip(encoding.ids, starts.tolist(), encoding.offsets, strict=True):
             if not self.forbidden[number]:
                 spelt.append((number, starting, begin, end))
                 continue
             for place in range(begin, end):
                 spelt += [
-                    (each, starting and place == begin, place, place + 1)
-                    for each in self._character(text[place])
+                    (each, starting and place == begin, place, place + 1) for each in self._character(text[place])
                 ]
         ids, word_starts, begins, ends = np.array(spelt, dtype=np.int32).reshape(-1, 4).T
-        return Encoded(
-            ids, word_starts.astype(np.bool_), np.stack((begins, ends), axis=1) if offsets else None
-        )
+        return Encoded(ids, word_starts.astype(np.bool_), np.stack((begins, ends), axis=1) if offsets else None)
 
     def _character(self, character: str) -> list[int]:
         ids = [token.id for token in self.backend.model.tokenize(character)]
@@ -277,9 +266,7 @@ def _unspaced(begin: bytes) -> bool:
     if begin < b"\xe0":  # none of them is written in fewer than three bytes
         return False
     length = 4 if begin >= b"\xf0" else 3
-    low, high = (
-        (begin[:length] + rest * length)[:length].decode(errors="replace")[0] for rest in (b"\x80", b"\xbf")
-    )
+    low, high = ((begin[:length] + rest * length)[:length].decode(errors="replace")[0] for rest in (b"\x80", b"\xbf"))
     if low == high and unicodedata.category(low) != "Lo":
         return False
     return any(first <= low and high <= last for first, last in UNSPACED)

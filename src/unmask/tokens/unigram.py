@@ -59,9 +59,7 @@ class Lattices:
 
     def only(self, edges: Flags) -> Lattices:
         """Without the other edges."""
-        return Lattices(
-            self.words[edges], self.begins[edges], self.ends[edges], self.pieces[edges], self.lengths
-        )
+        return Lattices(self.words[edges], self.begins[edges], self.ends[edges], self.pieces[edges], self.lengths)
 
     def forward(self, probabilities: Reals) -> Reals:
         """(longest + 1) × W: the probability of each word's beginning, over all ways to cut it."""

@@ -33,9 +33,7 @@ class Feed:
     micro: int  # blocks in a micro-batch
     steps: int  # of the whole run: how far it is decides the stage and the rate
     seed: int
-    marks: Mapping[str, Lexicon] = field(
-        default_factory=dict
-    )  # phrases that are hidden whole, by the kind of span
+    marks: Mapping[str, Lexicon] = field(default_factory=dict)  # phrases that are hidden whole, by the kind of span
 
     def micro_batches(self, step: int) -> list[Batch]:
         """The micro-batches of a step, in order."""

@@ -82,9 +82,7 @@ class Muon(torch.optim.Optimizer):
                 if parameter.grad is not None:
                     by_shape.setdefault(parameter.shape, []).append(parameter)
             for (rows, columns), parameters in by_shape.items():
-                updates = orthogonal(
-                    torch.stack([self._look_ahead(p, group["momentum"]) for p in parameters])
-                )
+                updates = orthogonal(torch.stack([self._look_ahead(p, group["momentum"]) for p in parameters]))
                 reach = group["lr"] * sqrt(max(1.0, rows / columns))
                 for parameter, update in zip(parameters, updates, strict=True):
                     parameter.mul_(1 - group["lr"] * group["weight_decay"]).add_(update, alpha=-reach)

@@ -106,9 +106,7 @@ def carry_out(work: Work, run: Run, interruption: Interruption, saving: Saving) 
 class Watch:
     """What happens after each step: logging, validating, saving, stopping."""
 
-    def __init__(
-        self, work: Work, run: Run, interruption: Interruption, saving: Saving, progress: Step
-    ) -> None:
+    def __init__(self, work: Work, run: Run, interruption: Interruption, saving: Saving, progress: Step) -> None:
         self.work, self.run, self.interruption = work, run, interruption
         self.saving, self.progress = saving, progress
         self.validations = {round(work.steps * part / VALIDATIONS) for part in range(1, VALIDATIONS)}
@@ -123,9 +121,7 @@ class Watch:
             self.run.log(figures)
         if position.step in self.validations:
             self.validate(position.step)
-        now = (
-            "loss {loss:.2f} · {accuracy:.0%} · rate {learning_rate:.1e} · {tokens_per_second:,.0f} tokens/s"
-        )
+        now = "loss {loss:.2f} · {accuracy:.0%} · rate {learning_rate:.1e} · {tokens_per_second:,.0f} tokens/s"
         self.progress(1, note=now.format(**figures) + self.last)
         finished = position.step == steps
         due = time.monotonic() - self.saved_at >= self.saving.seconds

@@ -183,9 +183,7 @@ def _locked(path: Path) -> Iterator[None]:
         except BlockingIOError:
             file.seek(0)
             owner = file.read().strip() or "?"
-            raise Refused(
-                f"{path}: another process ({owner}) is training here; wait for it or stop it"
-            ) from None
+            raise Refused(f"{path}: another process ({owner}) is training here; wait for it or stop it") from None
         file.truncate(0)
         file.write(f"process {os.getpid()}")
         file.flush()

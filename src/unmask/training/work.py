@@ -22,9 +22,7 @@ from unmask.training.loop import Measured, Position, Training
 from unmask.training.optimizer import Optimizer
 
 VALIDATIONS = 10  # over a run, besides the last, which takes all held-out text
-VALIDATION_SHARE = (
-    0.01  # tokens of a validation for each token trained on: about a thirtieth of the time in all
-)
+VALIDATION_SHARE = 0.01  # tokens of a validation for each token trained on: about a thirtieth of the time in all
 VALIDATION_TOKENS = (4_096, 65_536)  # at the least and at the most
 
 
