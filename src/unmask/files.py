@@ -10,6 +10,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,12 +85,21 @@ def saving(path: Path) -> Iterator[None]:
     """Turn what a disk can refuse into one line that names the file."""
     try:
         yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    except Exception as error:
+        number = _os_error(error)
+        if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise NoSpace(f"{path}: the disk is full; make space and run the same command again") from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise NoSpace(f"{path}: cannot be written ({error.strerror}); choose another place") from error
+        if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise NoSpace(f"{path}: cannot be written ({os.strerror(number)}); choose another place") from error
         raise
+
+
+def _os_error(error: Exception) -> int:
+    """The number of the system's error; libraries written in Rust give it in their message only."""
+    if isinstance(error, OSError):
+        return error.errno or 0
+    told = re.search(r"\(os error (\d+)\)", str(error))
+    return int(told[1]) if told else 0
 
 
 def sync(path: Path) -> None:

@@ -100,6 +100,30 @@ def test_a_killed_run_goes_on_to_the_same_weights(data: Path, tmp_path: Path, wh
     assert lines(run) == lines(whole.path)
 
 
+def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_space(
+    data: Path, tmp_path: Path, whole: Trained
+) -> None:
+    run = tmp_path / "run"
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        stop_after(5, signal.SIGINT, monkeypatch)
+        with pytest.raises(Interrupted):
+            train(data, run)
+    kept = sorted(each.name for each in (run / "checkpoints").iterdir())
+    script = (
+        "import resource, sys; from pathlib import Path; sys.path.insert(0, sys.argv[3])\n"
+        "import test_pretrain as here\n"
+        "from unmask.errors import NoSpace\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "try: here.train(Path(sys.argv[1]), Path(sys.argv[2]), resume=True)\n"
+        "except NoSpace as error: sys.exit(f'{error.code} {error}')"
+    )
+    words = [sys.executable, "-c", script, str(data), str(run), str(Path(__file__).parent)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.stderr.startswith("7 ") and "step-0000006: the disk is full; make space" in done.stderr
+    assert sorted(each.name for each in (run / "checkpoints").iterdir()) == kept
+    assert train(data, run, resume=True).weights_sha256 == whole.weights_sha256
+
+
 def test_a_damaged_checkpoint_is_passed_over_and_the_weights_still_come_out_the_same(
     data: Path, tmp_path: Path, whole: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
