@@ -96,6 +96,9 @@ USAGE = [
     (["fill", "run", "--tpo", "5"], "--tpo, 5; perhaps you meant: --top"),
     (["fill", "run", "--top", "five"], "--top: invalid literal for int() with base 10: 'five'"),
     (["evaluate", "run"], "DATA"),
+    (["show", "a text"], "--model"),
+    (["audit", "data", "--policy"], "--policy"),
+    (["collocations"], "DATA"),
     (["pretrain", "data", "--out", "run", "--minutes", "ten"], "--minutes"),
 ]
 
@@ -319,6 +322,99 @@ def test_fill_draws_bars_and_the_completed_text_for_people(inside: Run, make_mod
     first, *rest = done.stdout.splitlines()
     assert first in ("The dog and the king.", "The dog and the the.")
     assert sum("%" in line for line in rest) == 2
+
+
+# hiding, seen and measured
+
+SENTENCE = "The king sees the capital of France."
+
+
+def test_show_draws_with_signs_for_a_pipe_and_in_colour_for_a_terminal(
+    inside: Run, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("show", SENTENCE, "--policy", "token", "--rate", "0.9", "--model", data)
+    done = inside(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("token · ") and "[MASK]" in done.stdout and "▔" in done.stdout
+    assert "~a random token~" in done.stdout and "\x1b" not in done.stdout
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    coloured = inside(*words).stdout
+    assert "\x1b[1;31m[MASK]" in coloured and "~a random token~" not in coloured
+
+
+def test_show_takes_lines_and_prints_a_json_line_for_each(command: Run, data: Path) -> None:
+    done = command("show", "--model", data, "--policy", "word", "--json", stdin=f"{SENTENCE}\n\nMusic and the sea.\n")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert (first["policy"], second["pieces"][0]["text"][0]) == ("word", "M")
+    assert first["hidden"] == sum(piece["unit"] > 0 for piece in first["pieces"]) > 0
+
+
+def test_all_policies_are_shown_on_one_text(inside: Run, make_model: Make, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("capital of France\n")
+    without = inside("show", SENTENCE, "--all", "--model", make_model())
+    assert sum(" tokens hidden" in line for line in without.stdout.splitlines()) == 7
+    done = inside("show", SENTENCE, "--all", "--phrases", tmp_path / "list.txt", "--model", make_model(), "--json")
+    assert [json.loads(line)["policy"] for line in done.stdout.splitlines()][3:6] == ["entity", "phrase", "collocation"]
+
+
+def test_audit_prints_bars_for_people_and_one_json_document(inside: Run, command: Run, data: Path) -> None:
+    words = ("audit", data, "--policy", "span 0.7, token 0.3", "--rate", "0.3", "--length", 64, "--blocks", 150)
+    done = inside(*words)
+    assert done.returncode == 0 and "specials  0 hidden" in done.stdout and "█" in done.stdout and "p = " in done.stdout
+    done = command(*words, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found["policy"] == "span 0.7, token 0.3" and abs(found["rate"] - 0.3) < 0.02
+    assert found["specials_hidden"] == found["silent"] == 0
+
+
+def test_collocations_are_written_to_be_edited_and_never_written_over(inside: Run, data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "phrases.txt"
+    done = inside("collocations", data, "--out", out, "--least", 3, "--top", 40)
+    assert done.returncode == 0 and "the best 30 of them" in done.stdout and "bread and butter" in done.stdout
+    listed = [line.rpartition("\t")[2] for line in out.read_text().splitlines()[1:]]
+    assert len(listed) == 40 and "bread and butter" in listed
+    out.write_text("the king\n")
+    refused(inside("collocations", data, "--out", out), 5, "is already there", "--overwrite")
+    assert inside("audit", data, "--policy", "collocation", "--phrases", out, "--blocks", 50, "--json").returncode == 0
+    done = inside("collocations", data, "--out", out, "--least", 3, "--overwrite", "--json")
+    assert json.loads(done.stdout)["phrases"][0]["text"] in out.read_text()
+
+
+def test_what_cannot_be_hidden_is_one_line(inside: Run, data: Path, make_model: Make, tmp_path: Path) -> None:
+    model = make_model()
+    refused(inside("show", "a cat", "--model", tmp_path / "nowhere"), 3, "nowhere: does not exist")
+    refused(inside("show", "a cat", "--model", tmp_path), 3, "holds no tokenizer")
+    refused(inside("show", "a cat", "--model", model, "--policy", "spam"), 3, "no policy is called 'spam'")
+    refused(inside("show", "a cat", "--model", model, "--policy", "entity"), 3, "give --phrases")
+    refused(inside("show", "a cat", "--model", model, "--rate", "1.5"), 3, "1.5")
+    refused(inside("show", "", "--model", model), 3, "nothing to hide")
+    refused(inside("audit", tmp_path / "nowhere"), 3, "nowhere: does not exist")
+    refused(inside("audit", data, "--policy", "phrase"), 3, "give --phrases")
+    refused(inside("audit", data, "--rate", "-0.1"), 3, "-0.1")
+    refused(inside("audit", data, "--length", 2), 3, "length 2")
+    refused(inside("collocations", data, "--longest", 1), 3, "longest 1")
+    refused(inside("collocations", tmp_path), 3, "not a data directory")
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes("New York\nMötley Crüe\n".encode("latin-1"))
+    for words in (
+        ("show", "a cat", "--model", model),
+        ("audit", data),
+        ("pretrain", data, "--out", "run", "--steps", 1),
+    ):
+        done = inside(*words, "--policy", "entity", "--phrases", latin, cwd=tmp_path)
+        refused(done, 3, "latin.txt, line 2: not UTF-8")
+
+
+def test_a_tokenizer_that_cannot_hide_is_named(inside: Run, make_model: Make, tmp_path: Path) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    made = PreTrainedTokenizerFast.from_pretrained(make_model())
+    made.mask_token = None
+    made.save_pretrained(tmp_path / "maskless")
+    refused(inside("show", "a cat", "--model", tmp_path / "maskless"), 3, "maskless: has no mask token")
 
 
 def test_ctrl_c_is_one_line_and_130(make_model: Make) -> None:

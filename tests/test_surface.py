@@ -2,7 +2,7 @@ from pathlib import Path
 
 import unmask
 
-VERBS = {"demo", "prepare", "verify", "pretrain", "evaluate", "fill"}
+VERBS = {"demo", "prepare", "verify", "show", "audit", "collocations", "pretrain", "evaluate", "fill"}
 RESULTS = {
     "Demonstrated",
     "Prepared",
@@ -13,6 +13,11 @@ RESULTS = {
     "Guess",
     "Figure",
     "Band",
+    "Shown",
+    "Piece",
+    "Audited",
+    "Collocated",
+    "Phrase",
 }
 ERRORS = {
     "UnmaskError",
@@ -26,8 +31,8 @@ ERRORS = {
 }
 
 
-def test_the_public_names_are_the_verbs_the_results_and_the_errors() -> None:
-    assert set(unmask.__all__) == VERBS | RESULTS | ERRORS | {"__version__"}
+def test_the_public_names_are_the_verbs_the_results_the_errors_and_the_collator() -> None:
+    assert set(unmask.__all__) == VERBS | RESULTS | ERRORS | {"Collator", "__version__"}
     assert all(hasattr(unmask, name) for name in unmask.__all__)
 
 

@@ -7,8 +7,21 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from unmask.results import Band, Evaluated, Figure, Filled, Guess, Prepared, Trained, Verified
-from unmask.terminal import drawn
+from unmask.results import (
+    Band,
+    Collocated,
+    Evaluated,
+    Figure,
+    Filled,
+    Guess,
+    Phrase,
+    Piece,
+    Prepared,
+    Shown,
+    Trained,
+    Verified,
+)
+from unmask.terminal import drawn, pages
 
 FIGURE = Figure(0.25, 0.2, 0.3)
 BAND = Band(positions=1234, loss=FIGURE, top1=FIGURE)
@@ -57,7 +70,19 @@ TRAINED = Trained(
     accuracy=0.21,
     weights_sha256="a" * 64,
 )
-ALL = [PREPARED, VERIFIED, TRAINED, EVALUATED, FILLED]
+COLLOCATED = Collocated(
+    data=Path("data"),
+    path=Path("list.txt"),
+    phrases=tuple(Phrase(f"phrase [{number}]", 1000 - number, -0.01 * number) for number in range(50)),
+    seconds=4.0,
+)
+SHOWN = Shown(
+    policy="token",
+    pieces=(Piece("the", "the", "shown"), Piece("cat", "[MASK]", "masked", 1), Piece("sat", "sat", "kept", 2)),
+    hidden=2,
+    tokens=3,
+)
+ALL = [PREPARED, VERIFIED, TRAINED, EVALUATED, FILLED, COLLOCATED, SHOWN]
 
 
 def printed(result: object, **console: object) -> str:
@@ -120,6 +145,19 @@ def test_filled_words_stand_out_and_bars_are_as_long_as_they_are_likely() -> Non
     lines = printed(FILLED).splitlines()
     bars = {line.split()[0]: line.count("█") for line in lines if "%" in line}
     assert bars == {"dog": 12, "##s": 6, "me": 24, "[x]": 0}
+
+
+def test_the_best_thirty_collocations_are_shown_and_what_to_do_with_the_list() -> None:
+    text = printed(COLLOCATED)
+    assert "phrase [29]" in text and "phrase [30]" not in text
+    assert "--policy collocation --phrases list.txt" in " ".join(text.split())
+    unwritten = replace(COLLOCATED, path=None)
+    assert "unmask collocations data --out phrases.txt" in printed(unwritten)
+    assert "no collocation" in printed(replace(unwritten, phrases=()))
+
+
+def test_the_legend_stands_once_below_all_that_is_shown() -> None:
+    assert [len(list(pages(each))) for each in ([SHOWN, SHOWN], SHOWN, FILLED)] == [3, 2, 1]
 
 
 def test_what_nobody_draws_is_refused() -> None:

@@ -29,6 +29,24 @@ def test_the_whole_way_from_text_to_filled_blanks(corpus: Path, tmp_path: Path) 
     assert filled.completed.startswith("The king sees the")
 
 
+def test_hiding_can_be_seen_and_measured_as_library_calls(data: Path, tmp_path: Path) -> None:
+    found = unmask.collocations(str(data), out=str(tmp_path / "list.txt"), least=3)
+    assert "bread and butter" in [phrase.text for phrase in found.phrases]
+    (shown,) = unmask.show("Nobody likes bread and butter.", model=data, policy="collocation", phrases=found.path)
+    assert 0 < shown.hidden < shown.tokens
+    audited = unmask.audit(data, policy="collocation", phrases=tmp_path / "list.txt", length=64, blocks=100)
+    assert audited.policy == "collocation" and audited.lengths.get(3, 0) > 0
+
+
+def test_the_collator_is_there_for_those_who_ask(data: Path) -> None:
+    from unmask.tokens.dataset import Dataset
+
+    batch = unmask.Collator(Dataset.open(data).tokenizer(), policy="word", rate=0.15, seed=0)([[2, 7, 8, 9, 3]])
+    assert set(batch) == {"input_ids", "attention_mask", "labels"}
+    with pytest.raises(AttributeError, match="no attribute 'Colator'"):
+        _ = unmask.Colator
+
+
 @pytest.mark.parametrize("verb", COMMANDS.values(), ids=COMMANDS)
 def test_every_setting_is_explained_and_typed(verb: Callable[..., object]) -> None:
     explained = (inspect.getdoc(verb) or "").partition("Args:\n")[2]
@@ -46,6 +64,8 @@ def test_nothing_to_do_is_said(make_model: Make) -> None:
         unmask.prepare(out="data")
     with pytest.raises(unmask.BadInput, match="nothing to fill"):
         unmask.fill(make_model())
+    with pytest.raises(unmask.BadInput, match="nothing to show"):
+        unmask.show(model=make_model())
 
 
 def test_a_dash_stands_for_the_lines_of_standard_input(make_model: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,13 @@ The verbs are the commands of the same names; each gives back a typed result or 
     unmask.pretrain("data", out="run", recipe="mini", minutes=10)
     print(unmask.evaluate("run", "data").top1)
     print(unmask.fill("run", "The capital of France is [MASK].")[0].completed)
+
+`unmask.Collator(tokenizer, policy="word")` hides in others' training loops.
 """
 
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from unmask.errors import (
     BadInput,
@@ -23,23 +27,44 @@ from unmask.errors import (
     UnmaskError,
 )
 from unmask.results import (
+    Audited,
     Band,
+    Collocated,
     Demonstrated,
     Evaluated,
     Figure,
     Filled,
     Guess,
+    Phrase,
+    Piece,
     Prepared,
+    Shown,
     Trained,
     Verified,
 )
-from unmask.verbs import demo, evaluate, fill, prepare, pretrain, verify
+from unmask.verbs import audit, collocations, demo, evaluate, fill, prepare, pretrain, show, verify
+
+if _TYPE_CHECKING:
+    from unmask.tokens.collator import Collator
 
 __version__ = _version("unmask")
 
+
+def __getattr__(name: str) -> _Any:
+    """The collator needs torch, which is loaded for those who ask for it."""
+    if name == "Collator":
+        from unmask.tokens.collator import Collator
+
+        return Collator
+    raise AttributeError(f"module 'unmask' has no attribute {name!r}")
+
+
 __all__ = [
+    "Audited",
     "BadInput",
     "Band",
+    "Collator",
+    "Collocated",
     "Damaged",
     "Demonstrated",
     "Diverged",
@@ -49,17 +74,23 @@ __all__ = [
     "Guess",
     "Interrupted",
     "NoSpace",
+    "Phrase",
+    "Piece",
     "Prepared",
     "Refused",
+    "Shown",
     "Terminated",
     "Trained",
     "UnmaskError",
     "Verified",
     "__version__",
+    "audit",
+    "collocations",
     "demo",
     "evaluate",
     "fill",
     "prepare",
     "pretrain",
+    "show",
     "verify",
 ]

@@ -22,10 +22,19 @@ from typing import Annotated, Any, NoReturn
 from unmask import __version__, verbs
 from unmask.errors import EXIT_CODES, BadInput, Damaged, Interrupted, NoSpace, UnmaskError
 
-COMMANDS: dict[str, Callable[..., Any]] = {
-    verb.__name__: verb
-    for verb in (verbs.demo, verbs.prepare, verbs.verify, verbs.pretrain, verbs.evaluate, verbs.fill)
-}
+VERBS = (
+    verbs.demo,
+    verbs.prepare,
+    verbs.verify,
+    verbs.show,
+    verbs.audit,
+    verbs.collocations,
+    verbs.pretrain,
+    verbs.evaluate,
+    verbs.fill,
+)
+COMMANDS: dict[str, Callable[..., Any]] = {verb.__name__: verb for verb in VERBS}
+LINED = (verbs.show, verbs.fill)  # that take the lines of standard input for texts
 USAGE = 2
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 UNUSABLE = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -117,7 +126,7 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
     signature = inspect.signature(verb)
 
     def adapted(given: inspect.Parameter) -> inspect.Parameter:
-        kind: Any = Path if hints[given.name] == verbs.Location else hints[given.name]
+        kind: Any = {verbs.Location: Path, verbs.Location | None: Path | None}.get(hints[given.name], hints[given.name])
         if given.kind is given.VAR_POSITIONAL:
             return given.replace(kind=given.POSITIONAL_ONLY, annotation=tuple[(kind, ...)], default=())
         if kind is Path and isinstance(given.default, str):
@@ -142,7 +151,7 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
 
 def _piped(verb: Callable[..., Any]) -> tuple[str, ...]:
     """Standard input stands for the texts that were not given, when something is piped into it."""
-    return ("-",) if verb is verbs.fill and not sys.stdin.isatty() else ()
+    return ("-",) if verb in LINED and not sys.stdin.isatty() else ()
 
 
 def _in_one_line(box: str) -> str:
@@ -198,11 +207,11 @@ def _show(result: Any, as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from unmask.terminal import drawn
+    from unmask.terminal import pages
 
     console = Console()
-    for each in result if isinstance(result, list) else [result]:
-        console.print(drawn(each))
+    for page in pages(result):
+        console.print(page)
 
 
 def to_json(result: Any) -> str:

@@ -19,6 +19,8 @@ Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
+SPAN_KINDS = ("entity", "phrase", "collocation")  # what marked spans can be; a policy of the same name hides them
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

@@ -102,6 +102,70 @@ class Filled:
     places: tuple[tuple[int, int], ...]  # where each filled word starts and ends in `completed`
 
 
+@dataclass(frozen=True)
+class Piece:
+    """One token: what it is, what is shown of it, and with which others it was hidden."""
+
+    text: str
+    shown: str
+    kind: str  # shown, masked, random, kept, asked (in an order), or gone (behind the sentinel before it)
+    unit: int = 0  # 1, 2, … of what is hidden together; 0 is not hidden
+    order: int = 0  # when it is predicted, where there is an order
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A text under a policy."""
+
+    policy: str
+    pieces: tuple[Piece, ...]
+    hidden: int
+    tokens: int  # that may be hidden
+    answer: str = ""  # what a decoder says
+    time: float | None = None  # of diffusion
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audited:
+    """A policy on real blocks, in figures."""
+
+    policy: str  # as it was asked for
+    rows: int
+    tokens: int  # eligible to be hidden
+    hidden: int
+    asked: float | None  # the mean of the rows' asked rates; none where each policy of a mixture has its own
+    rate: float  # hidden / tokens
+    rate_low: float  # of the rows: the 5th percentile …
+    rate_high: float  # … and the 95th
+    split: dict[str, float]  # how hidden tokens are shown: masked, random, kept, or by a sentinel
+    lengths: dict[int, int]  # how many units have how many tokens
+    positions: tuple[float, ...]  # the rate in each stretch of the row, from its beginning to its end
+    position_p: float | None  # how likely so uneven a result is if no position is favoured; none on too few rows
+    specials_hidden: int  # 0, or something is wrong
+    specials_shown: int  # random replacements that are special: 0, or something is wrong
+    silent: int  # rows with eligible tokens and nothing to predict
+    tokens_per_second: float
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A collocation as text, how often it occurs, and how surprising its least surprising split is."""
+
+    text: str
+    count: int
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collocated:
+    """The collocations of a data directory, and where their list was written."""
+
+    data: Path
+    path: Path | None  # none if it was not
+    phrases: tuple[Phrase, ...]  # best first
+    seconds: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Demonstrated:
     """The whole journey: what was prepared, trained and measured, and the fills before and after."""

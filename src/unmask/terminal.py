@@ -5,21 +5,37 @@ In: a result of `unmask.results`. Out: something a console prints, at 80 columns
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import singledispatch
 from math import isfinite
 from pathlib import Path
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from unmask.results import Band, Demonstrated, Evaluated, Figure, Filled, Guess, Prepared, Trained, Verified
+from unmask.drawing import draw, draw_audit, legend
+from unmask.results import (
+    Audited,
+    Band,
+    Collocated,
+    Demonstrated,
+    Evaluated,
+    Figure,
+    Filled,
+    Guess,
+    Prepared,
+    Shown,
+    Trained,
+    Verified,
+)
 
 BAR = 24  # cells of a bar for a probability of one
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+BEST = 30  # collocations that are shown
 LEFT_OUT = {
     "malformed": "malformed, in quarantine.jsonl",
     "empty": "left out: empty",
@@ -28,6 +44,25 @@ LEFT_OUT = {
     "train": "to train on",
     "valid": "held out to measure on",
 }
+
+
+def pages(result: object) -> Iterator[RenderableType]:
+    """What a console prints for a result, or for a list of them one after the other."""
+    results = result if isinstance(result, list) else [result]
+    yield from map(drawn, results)
+    if any(isinstance(each, Shown) for each in results):
+        yield Coloured(lambda width, colour: legend(colour=colour))
+
+
+@dataclass(frozen=True)
+class Coloured:
+    """Text that is drawn another way where there is no colour."""
+
+    draw: Callable[[int, bool], Text]  # (width, colour)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """Draw it for this console."""
+        yield self.draw(options.max_width, console.color_system is not None and not console.no_color)
 
 
 @singledispatch
@@ -105,6 +140,31 @@ def _(result: Filled) -> RenderableType:
     for number, guesses in enumerate(result.blanks, start=1):
         parts.append(_guesses(guesses, f"blank {number}" if several else ""))
     return _page(*parts)
+
+
+@drawn.register
+def _(result: Shown) -> RenderableType:
+    return Coloured(lambda width, colour: draw(result, width=width, colour=colour))
+
+
+@drawn.register
+def _(result: Audited) -> RenderableType:
+    return Coloured(lambda width, colour: draw_audit(result, colour=colour))
+
+
+@drawn.register
+def _(result: Collocated) -> RenderableType:
+    best = result.phrases[:BEST]
+    rows = [(phrase.text, f"{phrase.count:,}", f"{phrase.score:.2f}") for phrase in best]
+    found = f"{len(result.phrases):,} collocations, the best {len(best)} of them" if best else "no collocation"
+    list_ = result.path or "phrases.txt"
+    train = f"unmask pretrain {result.data} --out run --policy collocation --phrases {list_} --minutes 10"
+    mine = f"unmask collocations {result.data} --out {list_}"
+    return _page(
+        _headline("Found", result.path or result.data, f"{found}; {duration(result.seconds)}"),
+        *([_table(("", "count", "score"), rows, numbers=(1, 2))] if best else []),
+        _next(train if result.path else mine),
+    )
 
 
 def _explained(bits: float) -> str:

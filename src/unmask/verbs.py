@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from unmask.errors import BadInput
-from unmask.results import Demonstrated, Evaluated, Filled, Prepared, Trained, Verified
+from unmask.errors import BadInput, Refused
+from unmask.results import Audited, Collocated, Demonstrated, Evaluated, Filled, Prepared, Shown, Trained, Verified
 
 Location = str | Path
 
@@ -195,6 +195,130 @@ def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...]
         return run(loaded, texts, top=top, targets=targets)
     lines = dict(_standard_input())
     return run(loaded, list(lines.values()), top=top, targets=targets, lines=list(lines))
+
+
+def show(
+    *texts: str,
+    model: Location,
+    policy: str = "token",
+    all: bool = False,
+    rate: str | None = None,
+    phrases: Location | None = None,
+    seed: int = 0,
+) -> list[Shown]:
+    """Show texts as a model will see them: what a policy hides, the original above.
+
+    Hidden, random and kept tokens have a colour each, or signs where there is none; what is hidden together is
+    underlined.
+
+    Args:
+        texts: Texts to hide in, or - for standard input, one text a line.
+        model: What has the tokenizer: a run, a model, a tokenizer or a data directory.
+        policy: What is hidden: token, word, span, ngram, sentinel and so on, or "span 0.7, token 0.3".
+        all: Every policy on the same text; entity, phrase and collocation if there are phrases.
+        rate: How much is hidden, such as 0.15; the policy's published rate if not given.
+        phrases: A file with a phrase a line, for the policies entity, phrase and collocation.
+        seed: Which positions are hidden.
+    """
+    from unmask.inference.locate import tokenizer_directory
+
+    if not texts:
+        raise BadInput('nothing to show: give a text, such as "The cat sat on the mat."')
+    directory = tokenizer_directory(Path(model))  # a wrong path is told before anything heavy is loaded
+    from unmask.inference.show import show as one
+    from unmask.inference.show import show_all
+    from unmask.tokens.phrases import read_list
+    from unmask.tokens.tokenizer import load
+
+    listed = read_list(phrases) if phrases is not None else ()
+    tokenizer = load(directory)
+    found: list[Shown] = []
+    for text in (text for _, text in _standard_input()) if texts == ("-",) else texts:
+        if all:
+            found += show_all(tokenizer, text, rate=rate, seed=seed, phrases=listed)
+        else:
+            found.append(one(tokenizer, text, policy, rate=rate, seed=seed, phrases=listed))
+    return found
+
+
+def audit(
+    data: Location,
+    /,
+    *,
+    policy: str = "token",
+    rate: str | None = None,
+    length: int = 512,
+    blocks: int = 2048,
+    phrases: Location | None = None,
+    seed: int = 0,
+) -> Audited:
+    """Measure what a policy really does on the blocks of a data directory.
+
+    The realised rate and its spread, how hidden tokens are shown, the lengths of what is hidden together, whether a
+    position is favoured, whether a special token was touched, and the speed.
+
+    Args:
+        data: A data directory made by prepare.
+        policy: What is hidden: span, "span 0.7, token 0.3" and so on, as it is at the beginning of a training.
+        rate: How much is hidden, such as 0.15; the policy's published rate if not given.
+        length: Tokens in a block.
+        blocks: How many blocks of the training text, at the most.
+        phrases: A file with a phrase a line, for the policies entity, phrase and collocation.
+        seed: Which blocks, and which positions are hidden.
+    """
+    from unmask.tokens.manifest import read
+
+    read(Path(data))  # a wrong path is told before anything heavy is loaded
+    from unmask.tokens.examine import audit_data
+    from unmask.tokens.phrases import read_list
+
+    listed = read_list(phrases) if phrases is not None else ()
+    return audit_data(data, policy, rate=rate, length=length, blocks=blocks, phrases=listed, seed=seed)
+
+
+def collocations(
+    data: Location,
+    /,
+    *,
+    out: Location | None = None,
+    top: int = 20_000,
+    longest: int = 5,
+    least: int = 10,
+    overwrite: bool = False,
+) -> Collocated:
+    """Find the word sequences of a data directory that belong together.
+
+    Those that no split of theirs explains (PMI-masking), best first. The list is text, a phrase a line: strike out
+    lines, add some, and give it to pretrain, audit or show with --phrases.
+
+    Args:
+        data: A data directory made by prepare.
+        out: The list to write; without it the best are only shown.
+        top: How many to keep.
+        longest: How many words a collocation has at the most.
+        least: Only what occurs more often than this.
+        overwrite: Replace a list that is already there, edited or not.
+    """
+    from time import perf_counter
+
+    from unmask.tokens.manifest import read
+
+    read(Path(data))  # a wrong path is told before anything heavy is loaded
+    if out is not None and Path(out).exists() and not overwrite:
+        raise Refused(f"{out}: is already there; name another file, or replace it with --overwrite")
+    from unmask.tokens.examine import collocations as run
+    from unmask.tokens.phrases import write_list
+
+    began = perf_counter()
+    found = run(data, longest=longest, least=least, top=top)
+    if out is not None:
+        write_list(found, Path(out))
+    return Collocated(
+        data=Path(data),
+        path=None if out is None else Path(out),
+        phrases=tuple(found),
+        seconds=perf_counter() - began,
+    )
 
 
 def _standard_input() -> Iterator[tuple[int, str]]:

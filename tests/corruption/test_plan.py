@@ -96,3 +96,9 @@ def test_a_plan_that_is_not_one_is_one_clear_line(line, complaint):
 def test_a_setting_that_no_policy_has_is_one_clear_line():
     with pytest.raises(BadInput, match="has a setting 'longest'"):
         parse("token, word", longest=3)
+
+
+@pytest.mark.parametrize("line", ["span", "span 0.7, token 0.3", "token until 0.3; phrase 1, word 2 until 0.6; entity"])
+def test_a_plan_is_written_as_it_was_read(line):
+    assert str(parse(line)) == line
+    assert parse(line).spanned == [kind for kind in ("entity", "phrase") if kind in line]

@@ -6,8 +6,9 @@ import pytest
 from rich.console import Console
 
 from unmask.corruption.policy import POLICIES
+from unmask.drawing import draw, legend
 from unmask.errors import BadInput
-from unmask.inference.show import draw, legend, show, show_all
+from unmask.inference.show import show, show_all
 from unmask.tokens.learn import train
 
 TEXT = "the strange teacher remembers unbelievable mountains, and the green river crossed the old bridge again."

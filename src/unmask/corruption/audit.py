@@ -17,31 +17,11 @@ from unmask.corruption.plan import Plan, corrupt_by
 from unmask.corruption.units import eligible
 from unmask.errors import BadInput
 from unmask.records import Blocks, Corrupted, Flags, Integers, Reals, Vocabulary
+from unmask.results import Audited
 
 BINS = 21  # stretches of a row that are drawn
 TESTED = 7  # stretches that are tested: few, for a p-value that holds on a few hundred rows; odd, for its closed form
 FEWEST = 20 * TESTED  # rows below which there is no p-value
-
-
-@dataclass(frozen=True, kw_only=True)
-class Audited:
-    """A policy on real blocks, in figures."""
-
-    rows: int
-    tokens: int  # eligible to be hidden
-    hidden: int
-    asked: float | None  # the mean of the rows' asked rates; none where each policy of a mixture has its own
-    rate: float  # hidden / tokens
-    rate_low: float  # of the rows: the 5th percentile …
-    rate_high: float  # … and the 95th
-    split: dict[str, float]  # how hidden tokens are shown: masked, random, kept, or by a sentinel
-    lengths: dict[int, int]  # how many units have how many tokens
-    positions: tuple[float, ...]  # the rate in each stretch of the row, from its beginning to its end
-    position_p: float | None  # how likely so uneven a result is if no position is favoured; none on too few rows
-    specials_hidden: int  # 0, or something is wrong
-    specials_shown: int  # random replacements that are special: 0, or something is wrong
-    silent: int  # rows with eligible tokens and nothing to predict
-    tokens_per_second: float
 
 
 def audit(batches: Iterable[Blocks], plan: Plan, vocabulary: Vocabulary, *, seed: int = 0) -> Audited:
@@ -66,6 +46,7 @@ def audit(batches: Iterable[Blocks], plan: Plan, vocabulary: Vocabulary, *, seed
     low, high = np.percentile(rates, [5, 95]) if rows.any() else (0.0, 0.0)
     spread = np.maximum(total.bin_tokens.sum(axis=0), 1)
     return Audited(
+        policy=str(plan),
         rows=len(rows),
         tokens=tokens,
         hidden=hidden,

@@ -22,7 +22,7 @@ from unmask.corruption.render import replace as replaced
 from unmask.corruption.rows import take
 from unmask.corruption.schedule import Rate, parse_rate
 from unmask.errors import BadInput
-from unmask.records import Blocks, Corrupted, Vocabulary
+from unmask.records import SPAN_KINDS, Blocks, Corrupted, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,11 @@ class Stage:
 
     parts: tuple[Part, ...]
     until: float = 1.0
+
+    def __str__(self) -> str:
+        weighed = (f" {part.weight:g}" if len(self.parts) > 1 else "" for part in self.parts)
+        mixture = ", ".join(part.policy.name + weight for part, weight in zip(self.parts, weighed, strict=True))
+        return mixture + (f" until {self.until:g}" if self.until < 1 else "")
 
     def __post_init__(self) -> None:
         if any(part.weight < 0 for part in self.parts) or sum(part.weight for part in self.parts) <= 0:
@@ -74,6 +79,20 @@ class Plan:
             for stage in described["stages"]
         )
         return cls(stages, Rate(**described["rate"]) if described["rate"] else None)
+
+    @property
+    def policies(self) -> set[str]:
+        """The names of the policies in it."""
+        return {part.policy.name for stage in self.stages for part in stage.parts}
+
+    @property
+    def spanned(self) -> list[str]:
+        """The kinds of marked spans that it hides."""
+        return [kind for kind in SPAN_KINDS if kind in self.policies]
+
+    def __str__(self) -> str:
+        """The plan as a person writes it."""
+        return "; ".join(map(str, self.stages))
 
     def at(self, progress: float) -> tuple[Stage, float | None]:
         """The stage, and the rate if it is not the policies' own, when this share of the training is done."""

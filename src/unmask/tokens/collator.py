@@ -31,7 +31,6 @@ from unmask.tokens.sentinels import sentinel_vocabulary
 
 Example = Sequence[int] | Mapping[str, Any]
 IGNORED = -100  # transformers' label of a position that is not predicted
-SPANNED = {"entity", "phrase", "collocation"}  # policies that hide marked spans
 WORDLESS = {"token", "sentinel", "diffusion"}  # policies to which words are nothing
 
 
@@ -57,8 +56,7 @@ class Collator:
         self.plan = policy if isinstance(policy, Plan) else parse(policy, rate, **settings)
         self.seed, self.epoch = seed, 0
         self.multiple, self.prefix = pad_to_multiple_of, prefix
-        self.policies = {part.policy.name for stage in self.plan.stages for part in stage.parts}
-        answers = "sentinel" in self.policies
+        answers = "sentinel" in self.plan.policies
         self.vocabulary = sentinel_vocabulary(tokenizer) if answers else tokenizers.vocabulary(tokenizer)
         self.lexicon = lexicon(tokenizer, phrases) if phrases else None
         self.opens = _openers(tokenizer)
@@ -110,7 +108,7 @@ class Collator:
             numbers=_numbers(fields, ids, real),
             epoch=self.epoch,
         )
-        spans = {kind: self._marks(kind, blocks, fields) for kind in self.policies & SPANNED}
+        spans = {kind: self._marks(kind, blocks, fields) for kind in self.plan.spanned}
         return replace(blocks, spans=spans)
 
     def _marks(self, kind: str, blocks: Blocks, fields: list[dict[str, Any]]) -> Ids:
@@ -132,7 +130,7 @@ class Collator:
             words = [[-1 if word is None else word for word in each["word_ids"]] for each in fields]
             known = _padded(words, width, -1)
             return (known >= 0) & (np.diff(known, axis=1, prepend=-1) != 0)
-        if self.policies <= WORDLESS:
+        if self.plan.policies <= WORDLESS:
             return real
         if self.opens is not None:
             return self.opens.take(ids) & real

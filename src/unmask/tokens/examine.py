@@ -11,19 +11,19 @@ from pathlib import Path
 
 import numpy as np
 
-from unmask.corruption.audit import Audited, audit
+from unmask.corruption.audit import audit
 from unmask.corruption.lexicon import mark
 from unmask.corruption.plan import parse
 from unmask.errors import BadInput
 from unmask.progress import task
 from unmask.records import Blocks, Vocabulary
+from unmask.results import Audited, Phrase
 from unmask.tokens import phrases as phrase_lists
 from unmask.tokens.dataset import Dataset
 from unmask.tokens.pack import AROUND, cut, packed, read_blocks
 from unmask.tokens.sentinels import add_sentinels, needed, sentinel_vocabulary
 
 BATCH = 64  # blocks at a time
-SPANNED = {"entity", "phrase", "collocation"}
 
 
 def audit_data(
@@ -40,22 +40,23 @@ def audit_data(
     """Audit a policy, or a plan of several, on the first blocks of an epoch, packed as training packs them."""
     dataset = Dataset.open(path)
     plan = parse(policy, rate)
-    names = {part.policy.name for stage in plan.stages for part in stage.parts}
-    if names & SPANNED and not phrases:
-        raise BadInput(f"policy {min(names & SPANNED)!r} hides spans: give phrases to mark in the text")
-    known = _vocabulary(dataset, "sentinel" in names, length)
+    if length <= AROUND or blocks < 1:
+        raise BadInput(f"length {length} and blocks {blocks}: give a length over {AROUND} and 1 block or more")
+    if plan.spanned and not phrases:
+        raise BadInput(f"policy {plan.spanned[0]!r} hides spans: give --phrases, a file with a phrase a line")
+    known = _vocabulary(dataset, "sentinel" in plan.policies, length)
     batches = _batches(dataset, split, length, blocks, seed, known)
     if phrases:
         lexicon = phrase_lists.lexicon(dataset.tokenizer(), phrases)
-        for kind in sorted(names & SPANNED):
+        for kind in plan.spanned:
             batches = _marked(batches, lexicon, known, kind)
     return audit(batches, plan, known, seed=seed)
 
 
-def collocations(
-    path: Path | str, *, longest: int = 5, least: int = 10, top: int = 20_000
-) -> list[phrase_lists.Phrase]:
+def collocations(path: Path | str, *, longest: int = 5, least: int = 10, top: int = 20_000) -> list[Phrase]:
     """The best collocations of the training split, best first."""
+    if longest < 2 or least < 0 or top < 1:
+        raise BadInput(f"longest {longest}, least {least}, top {top}: give 2, 0 and 1 or more")
     dataset = Dataset.open(path)
     stream = dataset.split("train")
     return phrase_lists.collocations(stream, dataset.tokenizer(), longest=longest, least=least, top=top)

@@ -10,7 +10,6 @@ In: a data directory, or a file of phrases. Out: its collocations as a list, or 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,18 +18,11 @@ from transformers import PreTrainedTokenizerFast
 from unmask.corruption.collocations import Stream, mine
 from unmask.corruption.lexicon import Lexicon
 from unmask.errors import BadInput
+from unmask.files import saving
 from unmask.progress import task
 from unmask.records import Flags
+from unmask.results import Phrase
 from unmask.tokens.tokenizer import encode, vocabulary
-
-
-@dataclass(frozen=True)
-class Phrase:
-    """A collocation as text."""
-
-    text: str
-    count: int
-    score: float
 
 
 def collocations(
@@ -65,7 +57,8 @@ def write_list(phrases: Iterable[Phrase], path: Path) -> None:
     """Write a list that `read_list` takes, after a person has struck out lines or added some."""
     lines = [f"{one.score:.2f}\t{one.count}\t{one.text}\n" for one in phrases]
     header = "# Collocations, best first: score, count, phrase. Strike out lines, or add phrases of your own.\n"
-    path.write_text(header + "".join(lines), encoding="utf-8")
+    with saving(path):
+        path.write_text(header + "".join(lines), encoding="utf-8")
 
 
 def read_list(path: Path | str) -> list[str]:

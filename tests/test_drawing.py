@@ -1,9 +1,10 @@
 import dataclasses
 
-from unmask.corruption.audit import Audited
-from unmask.inference.audited import draw_audit
+from unmask.drawing import draw_audit
+from unmask.results import Audited
 
 FOUND = Audited(
+    policy="span",
     rows=512,
     tokens=65_536,
     hidden=9_830,
