@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
-from transformers import PreTrainedTokenizerFast
 
 from unmask import progress
 from unmask.drawing import draw
@@ -27,7 +25,7 @@ from unmask.inference.show import show
 from unmask.models.families import build
 from unmask.recipes import recipe
 from unmask.results import Demonstrated, Evaluated, Filled, Prepared
-from unmask.terminal import bar, drawn
+from unmask.terminal import bar
 from unmask.tokens.dataset import Dataset, prepare
 from unmask.tokens.tokenizer import encode
 from unmask.training.budget import Budget
@@ -73,7 +71,7 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
     evaluated = evaluate(run, data)
     console.print(improvement(run, evaluated))
 
-    chapter(console, "4", "Use", "five sentences it never saw, one word hidden in each")
+    chapter(console, "4", "Use", "five sentences it never saw, a word hidden in each")
     filled = fill(load(run), texts, top=5)
     console.print(before_and_after(blanks, guesses, filled))
     return Demonstrated(
@@ -87,28 +85,39 @@ def chapter(console: Console, number: str, title: str, line: str) -> None:
 
 
 def corpus_in_figures(prepared: Prepared) -> Padding:
-    """What was gathered."""
-    return Padding(drawn(prepared), (0, 2))
+    """What was gathered, and what was made of it."""
+    table = Table(box=None, show_header=False, padding=(0, 2))
+    table.add_column(style="dim")
+    table.add_column(justify="right", style="bold")
+    table.add_row("documents read", f"{prepared.counts['read']:,}")
+    for reason in ("malformed", "empty", "short", "duplicate"):
+        table.add_row(f"left out: {reason}", f"{prepared.counts[reason]:,}")
+    table.add_row("tokens to train on", f"{prepared.tokens['train']:,}")
+    table.add_row("tokens held out", f"{prepared.tokens['valid']:,}")
+    table.add_row("vocabulary", f"{prepared.vocabulary:,}")
+    return Padding(table, (1, 0, 0, 0))
 
 
 def held_out_blanks(dataset: Dataset, count: int) -> list[Blank]:
-    """Sentences of held-out documents, each with a word hidden that is one token of the vocabulary."""
+    """Sentences of held-out documents from all over the text, each with its most common longer word hidden."""
+    found = [blank for text in dataset.texts("valid") if (blank := _blank(text, dataset))]
+    return found[:: max(1, len(found) // count)][:count]
+
+
+def _blank(text: str, dataset: Dataset) -> Blank | None:
+    """The first sentence with a word in its later part that is one token of the vocabulary."""
     tokenizer = dataset.tokenizer()
-    found: list[Blank] = []
-    for text in dataset.texts("valid"):
-        blank = next(_blanks(text, tokenizer), None)
-        if blank is not None:
-            found.append(blank)
-    spread = max(1, len(found) // count)
-    return found[::spread][:count]
-
-
-def _blanks(text: str, tokenizer: PreTrainedTokenizerFast) -> Iterator[Blank]:
     for sentence in SENTENCE.findall(text):
         words = list(WORD.finditer(sentence))
-        for word in words[len(words) // 2 :]:  # late enough for a context on both sides
-            if len(encode(tokenizer, [" " + word[0]])[0].ids) == 1:
-                yield Blank(f"{sentence[: word.start()]}[MASK]{sentence[word.end() :]}", word[0])
+        words = words[len(words) // 3 :]  # late enough for a context on both sides
+        tokens = encode(tokenizer, [f" {word[0]}" for word in words])
+        common = {
+            int(dataset.counts[ids[0]]): word for word, (ids, *_) in zip(words, tokens, strict=True) if len(ids) == 1
+        }
+        if common:
+            word = common[max(common)]
+            return Blank(f"{sentence[: word.start()]}[MASK]{sentence[word.end() :]}", word[0])
+    return None
 
 
 def untrained(dataset: Dataset, family: str, size: str, length: int, seed: int) -> Loaded:

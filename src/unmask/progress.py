@@ -94,9 +94,9 @@ def task(title: str, total: float | None = None) -> Iterator[Step]:
 
 
 @contextmanager
-def shown(console: Console) -> Iterator[None]:
-    """Show every task started inside the block on this console: as bars, or as lines where it is no terminal."""
-    bars = _bars(console) if console.is_terminal else None
+def shown(console: Console, *, moving: bool = True) -> Iterator[None]:
+    """Show every task started inside the block on this console: as bars, or as lines where nothing can move."""
+    bars = _bars(console) if moving and console.is_terminal else None
     if bars:
         bars.start()
     token = _audience.set((console, bars))

@@ -29,8 +29,8 @@ def recipe(name: str, **changes: Any) -> Recipe:
 
 
 TRAINING = {
-    "tiny": Training(rows=16, micro=16),
-    "mini": Training(rows=16, micro=16),
+    "tiny": Training(rows=32, micro=32),
+    "mini": Training(rows=32, micro=32),
     "small": Training(rows=32, micro=16, optimizing=Optimizing(muon=1.5e-2, adamw=2e-3)),
     "base": Training(
         length=512,

@@ -25,6 +25,14 @@ class Size:
     width: int
     heads: int
 
+    @property
+    def spread(self) -> float:
+        """Standard deviation of fresh weights: 0.7 / √width, near BERT's 0.02 at its width of 768.
+
+        0.02 at a width of 128 leaves attention so flat that it takes a third more steps to learn to look around.
+        """
+        return 0.7 / self.width**0.5
+
 
 SIZES = {
     "tiny": Size(2, 128, 2),
@@ -43,6 +51,7 @@ def bert(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> Pre
         num_attention_heads=size.heads,
         intermediate_size=4 * size.width,
         max_position_embeddings=length,
+        initializer_range=size.spread,
         hidden_dropout_prob=dropout,
         attention_probs_dropout_prob=dropout,
         pad_token_id=vocabulary.pad,
@@ -61,6 +70,7 @@ def modernbert(size: Size, vocabulary: Vocabulary, length: int, dropout: float) 
         num_attention_heads=size.heads,
         intermediate_size=round(size.width * 8 / 3 / 32) * 32,
         max_position_embeddings=length,
+        initializer_range=size.spread,
         attention_dropout=dropout,
         embedding_dropout=dropout,
         mlp_dropout=dropout,

@@ -1,0 +1,32 @@
+"""Draws docs/demo.svg: what `unmask demo` tells, recorded.
+
+python docs/picture.py --minutes 2.5
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from pathlib import Path
+
+import tyro
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+
+from unmask.journey import demo
+from unmask.progress import shown
+from unmask.terminal import drawn
+
+
+def main(minutes: float = 2.5, out: Path = Path(__file__).with_name("demo.svg")) -> None:
+    """Take the journey and keep what it said."""
+    console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    with tempfile.TemporaryDirectory() as place, shown(console, moving=False):
+        result = demo(Path(place) / "demo", minutes, seed=0)
+        console.print(drawn(result))
+    text = console.export_svg(title="make demo", theme=MONOKAI).replace(place, "")
+    out.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    tyro.cli(main)
