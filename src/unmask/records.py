@@ -19,6 +19,7 @@ Flags = NDArray[np.bool_]
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
+Mark = tuple[int, int, str]  # a marked span of a text: its first character, the one after its last, its kind
 SPAN_KINDS = ("entity", "phrase", "collocation")  # what marked spans can be; a policy of the same name hides them
 
 
@@ -29,6 +30,7 @@ class Document:
     text: str
     source: str
     line: int  # where it starts in its source, from 1
+    marks: tuple[Mark, ...] = ()  # the spans its source marks in it
 
 
 @dataclass(frozen=True)

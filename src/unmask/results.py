@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -26,6 +26,7 @@ class Prepared:
     tokenizer: str
     vocabulary: int
     tokens: dict[str, int]  # by split
+    spans: dict[str, dict[str, int]] = field(default_factory=dict)  # by split and kind, where some are marked
     fingerprint: str
     seconds: float
 

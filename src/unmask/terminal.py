@@ -76,6 +76,8 @@ def _(result: Prepared) -> RenderableType:
     rows = [("files", f"{result.files:,}", size(result.bytes_read))]
     rows += [(f"documents {LEFT_OUT.get(name, name)}", f"{count:,}", "") for name, count in result.counts.items()]
     rows += [(f"tokens in {split}", f"{count:,}", "") for split, count in result.tokens.items()]
+    for split, kinds in result.spans.items():
+        rows += [(f"spans in {split}: {kind}", f"{count:,}", "") for kind, count in kinds.items()]
     rows.append(("vocabulary", f"{result.vocabulary:,}", result.tokenizer))
     return _page(
         _headline("Prepared", result.path, duration(result.seconds)),

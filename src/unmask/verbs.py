@@ -41,13 +41,16 @@ def prepare(
     cased: bool = True,
     valid: float = 0.01,
     min_characters: int = 20,
+    entities: Location | None = None,
+    phrases: Location | None = None,
+    spacy: str | None = None,
     overwrite: bool = False,
 ) -> Prepared:
     """Make a data directory of raw text.
 
     Reads text (a paragraph per line, a blank line between documents), JSONL, CSV, parquet, Markdown and HTML,
     plain or compressed (.gz, .zst, .xz); cleans it, sets documents aside to measure on, trains a tokenizer
-    and encodes.
+    and encodes. JSONL may mark entities and phrases: "spans": [[start, end, "entity"], …].
 
     Args:
         sources: Files, folders, globs, - for standard input, or builtin: the documentation on this machine.
@@ -58,6 +61,9 @@ def prepare(
         cased: Tell capitals from small letters, in the trained tokenizer.
         valid: The fraction of documents held out to measure on.
         min_characters: Documents shorter than this are left out.
+        entities: A file with an entity a line, to be marked in the text for the policy entity.
+        phrases: A file with a phrase a line, to be marked in the text for the policy phrase.
+        spacy: A spaCy pipeline that marks entities, and noun chunks as phrases (pip install 'unmask[spacy]').
         overwrite: Replace what is already in the data directory.
     """
     from unmask.tokens.dataset import prepare as run
@@ -73,6 +79,9 @@ def prepare(
         cased=cased,
         valid=valid,
         min_characters=min_characters,
+        entities=None if entities is None else str(entities),
+        phrases=None if phrases is None else str(phrases),
+        spacy=spacy,
         overwrite=overwrite,
     )
 
@@ -101,7 +110,8 @@ def pretrain(
     tokens: int | None = None,
     policy: str | None = None,
     rate: str | None = None,
-    phrases: str | None = None,
+    phrases: Location | None = None,
+    static_masks: bool = False,
     length: int | None = None,
     seed: int = 0,
     resume: bool = False,
@@ -121,7 +131,8 @@ def pretrain(
         tokens: The budget in tokens seen.
         policy: What is hidden: token, word, span, ngram, "span 0.7, token 0.3" or "token until 0.5; word".
         rate: How much is hidden: 0.15, or a schedule such as "linear 0.25 0.15".
-        phrases: A file with a phrase a line, for the policies entity, phrase and collocation.
+        phrases: A file with a phrase a line for entity, phrase and collocation, instead of what the data marks.
+        static_masks: Hide the same tokens in every epoch, instead of others each time.
         length: Tokens in a block.
         seed: Where the weights, the order of the blocks and the hidden positions come from.
         resume: Go on with the run that is already there.
@@ -133,7 +144,8 @@ def pretrain(
     from unmask.training.pretrain import pretrain as run
 
     budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
-    settings = {"policy": policy, "rate": rate, "phrases": phrases, "length": length}
+    listed = None if phrases is None else str(phrases)
+    settings = {"policy": policy, "rate": rate, "phrases": listed, "static_masks": static_masks, "length": length}
     chosen = named(recipe, **{name: value for name, value in settings.items() if value is not None})
     saving = Saving(seconds=save_seconds)
     return run(Path(data), Path(out), chosen, budget, seed=seed, resume=resume, saving=saving)
@@ -263,7 +275,7 @@ def audit(
         rate: How much is hidden, such as 0.15; the policy's published rate if not given.
         length: Tokens in a block.
         blocks: How many blocks of the training text, at the most.
-        phrases: A file with a phrase a line, for the policies entity, phrase and collocation.
+        phrases: A file with a phrase a line, for the policies entity, phrase and collocation; else as the data marks.
         seed: Which blocks, and which positions are hidden.
     """
     from unmask.tokens.manifest import read

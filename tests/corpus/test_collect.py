@@ -215,3 +215,20 @@ def test_daft_reports_to_nobody() -> None:
     ask = "import unmask.corpus.collect; from daft.scarf_telemetry import opted_out; print(opted_out())"
     answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
     assert answer.stdout == "True\n"
+
+
+def test_spans_go_with_their_documents_and_their_column_is_there_only_with_them(tmp_path: Path) -> None:
+    lines = [{"text": f"  Document  {n} is of\tNew  York."} for n in range(40)]
+    begin = lines[7]["text"].index("New")
+    lines[7]["spans"] = [[begin, begin + 9, "entity"]]  # type: ignore[assignment]
+    lines[8]["spans"] = [[begin, 99, "entity"]]  # type: ignore[assignment]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    result = collect([str(tmp_path / "in.jsonl")], tmp_path / "corpus")
+    assert (result.kinds, result.counts["malformed"]) == (("entity",), 1)
+    kept = [*rows(tmp_path / "corpus", "train"), *rows(tmp_path / "corpus", "valid")]
+    assert len(kept) == 39 and all(set(row) == {"text", "source", "line", "spans"} for row in kept)
+    (marked,) = (row for row in kept if row["spans"])
+    (span,) = marked["spans"]  # type: ignore[misc]
+    assert marked["line"] == 8 and str(marked["text"])[span["start"] : span["end"]] == "New York"
+    [told] = (tmp_path / "corpus" / "quarantine.jsonl").read_text().splitlines()
+    assert json.loads(told)["reason"] == f"span 1 is from {begin} to 99, and the text has 30 characters"

@@ -11,11 +11,11 @@ from unmask.tokens.learn import train
 from unmask.tokens.pack import cut, packed, read_blocks
 from unmask.tokens.spans import (
     Spans,
+    SpanWriter,
     gazetteer,
     gazetteer_file,
     mark_blocks,
-    spacy_finder,
-    stretches,
+    spacy_finders,
     token_stretches,
 )
 from unmask.tokens.tokenizer import encode
@@ -63,12 +63,14 @@ def test_a_gazetteer_file_has_a_phrase_a_line(tmp_path):
 @pytest.mark.parametrize("kind", ["wordpiece", "bpe", "unigram"])
 def test_spans_become_stretches_of_the_token_stream(kind, tmp_path):
     tokenizer = train(TEXTS, kind, {"wordpiece": 60, "bpe": 300, "unigram": 44}[kind], True)
-    found, total = stretches(TEXTS, tokenizer, gazetteer(PHRASES))
     encoded = encode(tokenizer, TEXTS, offsets=True)
-    assert total == sum(len(one.ids) for one in encoded)
-    assert (np.diff(found.ravel()) >= 0).all() and len(found) == 400
-    np.save(tmp_path / "spans.entity.npy", found)
+    with SpanWriter(tmp_path, "entity") as writer:
+        for begin in range(0, len(TEXTS), 150):
+            writer.add(encoded[begin : begin + 150], gazetteer(PHRASES)(TEXTS[begin : begin + 150]))
     spans = Spans.open(tmp_path / "spans.entity.npy")
+    assert (np.diff(spans.stretches.ravel()) >= 0).all() and len(spans.stretches) == writer.spans == 400
+    size = sum(len(one.ids) for one in encoded[:4])
+    assert (spans.stretches[4:8] - spans.stretches[:4] == size).all()  # the texts repeat after four
     first = encoded[0]
     marks = spans.marks(0, len(first.ids))
     covered = [
@@ -131,12 +133,14 @@ def test_spacy_finds_entities(tmp_path):
     ruler = pipeline.add_pipe("entity_ruler")
     ruler.add_patterns([{"label": "GPE", "pattern": "New York"}])
     pipeline.to_disk(tmp_path / "pipeline")
-    assert spacy_finder(str(tmp_path / "pipeline"), "entity")(["In New York.", "no"]) == [[(3, 11)], []]
+    finders = spacy_finders(str(tmp_path / "pipeline"))
+    assert set(finders) == {"entity"}  # it does not parse, so it knows no noun chunks
+    assert finders["entity"](["In New York.", "no"]) == [[(3, 11)], []]
     with pytest.raises(BadInput, match="spaCy has no pipeline 'nowhere'"):
-        spacy_finder("nowhere", "entity")
+        spacy_finders("nowhere")
 
 
 def test_without_spacy_it_is_asked_for(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "spacy", None)
     with pytest.raises(BadInput, match="spaCy is not installed"):
-        spacy_finder("en", "entity")
+        spacy_finders("en")

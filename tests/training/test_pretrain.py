@@ -358,7 +358,7 @@ def test_every_policy_that_hides_in_place_trains(data: Path, tmp_path: Path, pol
     ("policy", "line"),
     [
         ("sentinel", "--policy sentinel: masked language modelling restores what collocation, entity, ngram"),
-        ("entity", "--policy entity: give --phrases"),
+        ("entity", "has none of that kind: give --phrases"),
         ("nonsense", "nonsense"),
     ],
 )

@@ -29,12 +29,13 @@ from unmask.corpus.clean import clean
 from unmask.corpus.dedup import Digests, digest, first_seen
 from unmask.corpus.find import find
 from unmask.corpus.intake import Intake
-from unmask.corpus.shelf import SCHEMA, Shelf
+from unmask.corpus.marks import TYPE, moved
+from unmask.corpus.shelf import MARKED, SCHEMA, Shelf
 from unmask.corpus.split import held_out
 from unmask.errors import BadInput, Refused
 from unmask.files import whole_directory
 from unmask.progress import task
-from unmask.records import Flags
+from unmask.records import SPAN_KINDS, Flags
 
 Result = TypeVar("Result")
 
@@ -64,6 +65,7 @@ class Collected:
     counts: dict[str, int]  # read, malformed, empty, short, duplicate, train, valid, in that order
     text_bytes: int  # of the documents kept, as UTF-8
     fingerprint: str  # SHA-256 over the digests of the documents kept, in order
+    kinds: tuple[str, ...] = ()  # of the spans that the sources mark
 
 
 def collect(sources: Sequence[str], out: Path, *, config: CollectConfig | None = None) -> Collected:
@@ -82,7 +84,8 @@ def collect(sources: Sequence[str], out: Path, *, config: CollectConfig | None =
         stays = first_seen(digests)
         held = np.zeros_like(stays)
         held[stays] = held_out(digests[stays], config.valid)
-        train, valid = _sift(staged, {folder / "train": stays & ~held, folder / "valid": held})
+        schema = MARKED if intake.kinds else SCHEMA
+        train, valid = _sift(staged, schema, {folder / "train": stays & ~held, folder / "valid": held})
         staged.unlink()
     return Collected(
         path=out,
@@ -91,6 +94,7 @@ def collect(sources: Sequence[str], out: Path, *, config: CollectConfig | None =
         counts=counts | {"duplicate": int((~stays).sum()), "train": train.rows, "valid": valid.rows},
         text_bytes=train.text_bytes + valid.text_bytes,
         fingerprint=hashlib.sha256(digests[stays].astype(">u8").tobytes()).hexdigest(),
+        kinds=tuple(kind for kind in SPAN_KINDS if kind in intake.kinds),
     )
 
 
@@ -104,25 +108,35 @@ def _digested(text: Series) -> pa.Array:
     return digest(text.to_arrow())
 
 
+@daft.func.batch(return_dtype=DataType.from_arrow_type(TYPE))
+def _moved(text: Series, spans: Series) -> pa.Array:
+    return moved(text.to_arrow(), spans.to_arrow())
+
+
 def plan(documents: DataFrame) -> DataFrame:
-    """Raw documents (text, source, line) to clean ones, with their lengths and digests."""
-    return (
-        documents.with_column("text", _cleaned(col("text")))
-        .with_column("characters", col("text").length())
-        .with_column("digest", _digested(col("text")))
-    )
+    """Raw documents (text, source, line, and perhaps spans) to clean ones, with their lengths and digests."""
+    if "spans" in documents.column_names:
+        # Under names of their own: Daft 0.7 puts a function that overwrites a column before those that read it.
+        documents = documents.with_column("moved", _moved(col("text"), col("spans")))
+        documents = documents.with_column("clean", _cleaned(col("text")))
+        documents = documents.select("source", "line", spans=col("moved"), text=col("clean"))
+    else:
+        documents = documents.with_column("text", _cleaned(col("text")))
+    return documents.with_column("characters", col("text").length()).with_column("digest", _digested(col("text")))
 
 
 def _stage(waves: Iterable[pa.Table], path: Path, min_characters: int) -> tuple[Digests, int, int]:
     """Clean documents to a file, in order; their digests, and how many were empty and how many short."""
     digests: list[Digests] = []
     empty = short = 0
-    with pq.ParquetWriter(path, SCHEMA, compression="lz4") as staged:
+    with pq.ParquetWriter(path, MARKED, compression="lz4") as staged:
 
         def work(wave: pa.Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
             table = plan(daft.from_arrow(wave)).to_arrow()
             long_enough = table.filter(pc.field("characters") >= min_characters)
-            staged.write_table(long_enough.select(SCHEMA.names).cast(SCHEMA))
+            if "spans" not in table.column_names:
+                long_enough = long_enough.append_column("spans", pa.nulls(len(long_enough), TYPE))
+            staged.write_table(long_enough.select(MARKED.names).cast(MARKED))
             return table["characters"], long_enough["digest"]
 
         for characters, kept in _overlapped(work, waves):
@@ -145,15 +159,15 @@ def _overlapped(work: Callable[[pa.Table], Result], waves: Iterable[pa.Table]) -
             yield before.result()
 
 
-def _sift(staged: Path, flags: dict[Path, Flags]) -> list[Shelf]:
+def _sift(staged: Path, schema: pa.Schema, flags: dict[Path, Flags]) -> list[Shelf]:
     """The staged documents that are flagged for a folder to a shelf there, in order."""
     with ExitStack() as stack:
-        shelves = [(stack.enter_context(Shelf(folder)), stays) for folder, stays in flags.items()]
+        shelves = [(stack.enter_context(Shelf(folder, schema)), stays) for folder, stays in flags.items()]
         file = stack.enter_context(pq.ParquetFile(staged, pre_buffer=False))
         step = stack.enter_context(task("Sifting", total=file.metadata.num_rows))
         row = 0
         for group in range(file.num_row_groups):
-            table = file.read_row_group(group)
+            table = file.read_row_group(group, columns=schema.names)
             for shelf, stays in shelves:
                 shelf.put(table.filter(pa.array(stays[row : row + table.num_rows])))
             row += table.num_rows

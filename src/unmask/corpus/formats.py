@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unmask.corpus.find import Source
-from unmask.records import Document
+from unmask.corpus.marks import read_marks, within
+from unmask.records import Document, Mark
 
 LONGEST = 100_000  # characters of a document; a tokenizer takes seconds for a line of megabytes
 ROW = 64 << 20  # bytes of a JSON line, a CSV field or a page: more is not text but an accident
@@ -95,7 +96,7 @@ def _decoded(lines: list[tuple[int, bytes]], source: Source) -> Iterator[Record]
 
 
 def jsonl(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
-    """A JSON object per line, its text in a field."""
+    """A JSON object per line, its text in a field; `spans` may mark what is hidden together, see `marks`."""
     line = 0
     while data := content.readline(ROW):
         line += 1
@@ -105,11 +106,13 @@ def jsonl(content: io.BufferedReader, source: Source, field: str) -> Iterator[Re
                 data = content.readline(ROW)
         elif data.strip():
             try:
-                value = _value(json.loads(data.rstrip().decode("utf-8-sig")), field)
+                row = json.loads(data.rstrip().decode("utf-8-sig"))
+                value = _value(row, field)
+                marks = read_marks(row.get("spans"), value) if field != "spans" else ()
             except (ValueError, RecursionError) as error:
                 yield Malformed(source.name, line, _why(error), _excerpt(data))
             else:
-                yield from parts(value, source.name, line)
+                yield from parts(value, source.name, line, marks)
 
 
 def _value(row: Any, field: str) -> str:
@@ -195,15 +198,15 @@ def _cell(data: bytes | None, source: Source, line: int) -> Iterator[Record]:
         yield Malformed(source.name, line, _why(error), _excerpt(data or b""))
 
 
-def parts(text: str, name: str, line: int) -> Iterator[Document]:
+def parts(text: str, name: str, line: int, marks: tuple[Mark, ...] = ()) -> Iterator[Document]:
     """A document, or an over-long one in parts of at most LONGEST characters, cut at whitespace."""
     start = 0
     while len(text) - start > LONGEST:
         window = text[start : start + LONGEST]
         cut = max(window.rfind(" "), window.rfind("\n"), window.rfind("\t")) + 1 or LONGEST
-        yield Document(window[:cut], name, line)
+        yield Document(window[:cut], name, line, within(marks, start, start + cut))
         start += cut
-    yield Document(text[start:] if start else text, name, line)
+    yield Document(text[start:] if start else text, name, line, within(marks, start, len(text)))
 
 
 def _why(error: Exception) -> str:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from unmask.corpus.find import Source
 from unmask.corpus.formats import Malformed
+from unmask.corpus.marks import column
 from unmask.corpus.read import read
 from unmask.corpus.shelf import SCHEMA
 from unmask.errors import BadInput
@@ -32,12 +33,13 @@ class Intake:
         self.malformed = 0
         self.bytes = 0  # from the disk, compressed as they were
         self.first_problem = ""
+        self.kinds: set[str] = set()  # of the spans that are marked
         self._sources = sources
         self._field = field
         self._quarantine = quarantine
 
     def waves(self) -> Iterator[pa.Table]:
-        """Tables of raw documents: text, source, line."""
+        """Tables of raw documents: text, source, line, and spans where some are marked."""
         held: list[Document] = []
         characters = 0
         for document in self._documents():
@@ -63,6 +65,7 @@ class Intake:
                         self._set_aside(record, source)
                     else:
                         self.read += 1
+                        self.kinds.update(kind for _, _, kind in record.marks)
                         yield record
 
     def _set_aside(self, record: Malformed, source: Source) -> None:
@@ -79,4 +82,7 @@ def _table(documents: list[Document]) -> pa.Table:
     # A file name may be bytes that are no text; where it is shown, they are spelled out.
     sources = [document.source.encode(errors="backslashreplace") for document in documents]
     texts, lines = [document.text for document in documents], [document.line for document in documents]
-    return pa.table([texts, pa.array(sources).cast(pa.string()), lines], schema=SCHEMA)
+    table = pa.table([texts, pa.array(sources).cast(pa.string()), lines], schema=SCHEMA)
+    if any(document.marks for document in documents):
+        return table.append_column("spans", column(document.marks for document in documents))
+    return table

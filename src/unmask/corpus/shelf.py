@@ -1,6 +1,8 @@
 """Documents on disk: numbered parquet files whose row groups are small enough to be read one by one.
 
 folder/00000.parquet, folder/00001.parquet, …    columns text, source, line; in input order
+
+Where the corpus marks spans there is one more: `spans`, a list of (start, end, kind), null where a text has none.
 """
 
 from __future__ import annotations
@@ -12,7 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from unmask.corpus.marks import TYPE
+
 SCHEMA = pa.schema([("text", pa.string()), ("source", pa.string()), ("line", pa.int64())])
+MARKED = SCHEMA.append(pa.field("spans", TYPE))
 ROW_GROUP = 8 << 20  # bytes of text and the rest, uncompressed
 FILE = 512 << 20
 
@@ -23,8 +28,9 @@ class Shelf:
     Where groups and files end depends on the rows alone, so the same rows give the same files.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, schema: pa.Schema = SCHEMA) -> None:
         folder.mkdir(parents=True)
+        self._schema = schema
         self.rows = 0
         self.text_bytes = 0
         self._folder = folder
@@ -46,9 +52,9 @@ class Shelf:
     def _write(self) -> None:
         if self._writer is None:
             path = self._folder / f"{self._files:05}.parquet"
-            self._writer = pq.ParquetWriter(path, SCHEMA, compression="zstd")
+            self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
             self._files += 1
-        table = pa.concat_tables(self._held) if self._held else SCHEMA.empty_table()
+        table = pa.concat_tables(self._held) if self._held else self._schema.empty_table()
         self._writer.write_table(table, row_group_size=max(1, table.num_rows))
         self._written_bytes += self._held_bytes
         self._held, self._held_bytes = [], 0

@@ -6,15 +6,14 @@ In: sources of raw text. Out: a directory that training reads, the same bytes fo
     README.md                            this directory, explained
     documents/{train,valid}/*.parquet    the clean text, and where each came from
     tokenizer/                           loads with AutoTokenizer
-    train/ valid/                        shards; train/counts.npy says how often each id occurs
+    train/ valid/                        shards; train/counts.npy says how often each id occurs; spans.entity.npy and
+                                         its like where spans are marked
     quarantine.jsonl                     the lines that could not be read, if any
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -30,19 +29,21 @@ from unmask.corpus.collect import CollectConfig, Collected, collect
 from unmask.errors import BadInput, Damaged, Refused
 from unmask.files import whole_directory
 from unmask.progress import task
-from unmask.records import Integers, Vocabulary
+from unmask.records import SPAN_KINDS, Integers, Vocabulary
 from unmask.results import Prepared
 from unmask.tokens import manifest as manifests
 from unmask.tokens import tokenizer as tokenizers
+from unmask.tokens.encoding import Finders, batches, encode_split
 from unmask.tokens.explain import readme
 from unmask.tokens.manifest import verify
-from unmask.tokens.shards import SHARD_TOKENS, Shards, ShardWriter, write_array
+from unmask.tokens.shards import SHARD_TOKENS, Shards, write_array
+from unmask.tokens.spans import Finder, Spans, gazetteer_file, spacy_finders
 
 __all__ = ["Dataset", "Settings", "prepare", "verify"]
 
 SPLITS = ("train", "valid")
 PLACES = 8  # that a sample of documents is taken from
-BATCH = 256  # documents encoded at a time: enough for every core, little enough to stay out of the way
+MARKING = ("entities", "phrases", "spacy")  # settings that are told of only when they are given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,9 @@ class Settings:
     vocab_size: int | None = None  # of a trained tokenizer; none is 16,384, or what the text allows
     cased: bool = True  # of a trained tokenizer
     shard_tokens: int = SHARD_TOKENS
+    entities: str | None = None  # a gazetteer of entities to mark, a phrase a line
+    phrases: str | None = None  # the same for phrases
+    spacy: str | None = None  # a spaCy pipeline that marks entities, and noun chunks as phrases
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "shard_tokens"):
@@ -98,7 +102,12 @@ class Dataset:
 
     def texts(self, name: str) -> Iterator[str]:
         """The documents of a split, in the order of its tokens."""
-        return (text for batch in _batches(self.path / "documents" / _known(name)) for text in batch)
+        return (text for texts, _ in batches(self.path / "documents" / _known(name)) for text in texts)
+
+    def spans(self, name: str) -> dict[str, Spans]:
+        """The marked spans of a split, by kind; none where nobody marked any."""
+        files = {kind: f"{_known(name)}/spans.{kind}.npy" for kind in SPAN_KINDS}
+        return {kind: Spans.open(self.path / file) for kind, file in files.items() if file in self.manifest["files"]}
 
     def sample(self, name: str, characters: int) -> list[str]:
         """About so many characters of whole documents, from places all over a split: the same each time."""
@@ -121,7 +130,7 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **set
     began = perf_counter()
     chosen = Settings(**settings)
     config = CollectConfig(field=chosen.field, min_characters=chosen.min_characters, valid=chosen.valid)
-    given = _given_tokenizer(chosen)
+    given, finders = _given_tokenizer(chosen), _finders(chosen)
     target = out.resolve()
     _check_free(out, overwrite)
     with whole_directory(target) as folder:
@@ -130,8 +139,9 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **set
             quarantine.rename(folder / "quarantine.jsonl")
         tokenizer = given or _trained(folder / "documents" / "train", chosen)
         tokenizers.save(tokenizer, folder / "tokenizer")
-        tokens = _encode(folder, tokenizers.load(folder / "tokenizer"), collected, chosen.shard_tokens)
-        facts = _facts(chosen, collected, tokenizers.vocabulary(tokenizer).size, tokens)
+        finders = {kind: finders.get(kind, []) for kind in SPAN_KINDS if kind in {*finders, *collected.kinds}}
+        tokens, spans = _encode(folder, tokenizers.load(folder / "tokenizer"), collected, chosen, finders)
+        facts = _facts(chosen, collected, tokenizers.vocabulary(tokenizer).size, tokens, spans)
         (folder / "README.md").write_text(readme(facts), encoding="utf-8")
         manifest = manifests.write(folder, facts)
     return Prepared(
@@ -142,6 +152,7 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **set
         tokenizer=chosen.tokenizer,
         vocabulary=facts["vocabulary"],
         tokens=tokens,
+        spans=spans,
         fingerprint=manifests.fingerprint(manifest),
         seconds=perf_counter() - began,
     )
@@ -174,49 +185,44 @@ def _trained(documents: Path, settings: Settings) -> PreTrainedTokenizerFast:
     with task("Tokenizer") as step:
 
         def texts() -> Iterator[str]:
-            for batch in _batches(documents):
+            for batch, _ in batches(documents):
                 step(len(batch), note=settings.tokenizer)
                 yield from batch
 
         return tokenizers.train(texts(), settings.tokenizer, settings.vocab_size, settings.cased)
 
 
+def _finders(settings: Settings) -> dict[str, list[Finder]]:
+    """What marks spans, by kind: looked at before the text is read."""
+    finders: dict[str, list[Finder]] = {}
+    for kind, path in (("entity", settings.entities), ("phrase", settings.phrases)):
+        if path is not None:
+            finders[kind] = [gazetteer_file(path)]
+    if settings.spacy is not None:
+        for kind, finder in spacy_finders(settings.spacy).items():
+            finders.setdefault(kind, []).append(finder)
+    return finders
+
+
 def _encode(
-    folder: Path, tokenizer: PreTrainedTokenizerFast, collected: Collected, shard_tokens: int
-) -> dict[str, int]:
-    """Write the shards of both splits; how many tokens each has."""
-    size = tokenizers.vocabulary(tokenizer).size
-    tokens = {}
+    folder: Path, tokenizer: PreTrainedTokenizerFast, collected: Collected, settings: Settings, finders: Finders
+) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+    """Write both splits; how many tokens each has, and how many spans of each kind, if any are marked."""
+    tokens, spans = {}, {}
     with task("Encoding", total=sum(collected.counts[split] for split in SPLITS)) as step:
         for split in SPLITS:
-            with ShardWriter(folder / split, size, shard_tokens) as shards:
-                for batch in _encoded(tokenizer, _batches(folder / "documents" / split)):
-                    shards.add(batch)
-                    step(len(batch), note=f"{shards.tokens:,} tokens")
+            shards, spans[split] = encode_split(
+                folder / "documents" / split,
+                folder / split,
+                tokenizer,
+                shard_tokens=settings.shard_tokens,
+                finders=finders,
+                step=step,
+            )
             tokens[split] = shards.tokens
             if split == "train":
                 write_array(folder / split / "counts.npy", shards.counts)
-    return tokens
-
-
-def _encoded(tokenizer: PreTrainedTokenizerFast, batches: Iterator[list[str]]) -> Iterator[list[tokenizers.Encoded]]:
-    """Batches in order, some ahead: one is taken apart by Python while the next is encoded without it."""
-    with ThreadPoolExecutor(2) as workers:
-        ahead: deque[Future[list[tokenizers.Encoded]]] = deque()
-        for batch in batches:
-            ahead.append(workers.submit(tokenizers.encode, tokenizer, batch))
-            if len(ahead) > 3:
-                yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
-
-
-def _batches(documents: Path) -> Iterator[list[str]]:
-    """The texts of a split's parquet files, in order, some at a time."""
-    for path in sorted(documents.glob("*.parquet")):
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(BATCH, columns=["text"]):
-                yield batch.column("text").to_pylist()
+    return tokens, spans if finders else {}
 
 
 def _sample(documents: Path, characters: int) -> Iterator[str]:
@@ -241,10 +247,17 @@ def _known(split: str) -> str:
     return split
 
 
-def _facts(settings: Settings, collected: Collected, vocabulary: int, tokens: dict[str, int]) -> dict[str, Any]:
+def _facts(
+    settings: Settings,
+    collected: Collected,
+    vocabulary: int,
+    tokens: dict[str, int],
+    spans: dict[str, dict[str, int]],
+) -> dict[str, Any]:
+    chosen = {name: value for name, value in asdict(settings).items() if name not in MARKING or value is not None}
     return {
         "unmask": version("unmask"),
-        "settings": asdict(settings),
+        "settings": chosen,
         "input": {
             "files": collected.files,
             "bytes": collected.bytes_read,
@@ -253,4 +266,5 @@ def _facts(settings: Settings, collected: Collected, vocabulary: int, tokens: di
         "counts": collected.counts,
         "vocabulary": vocabulary,
         "tokens": tokens,
+        **({"spans": spans} if spans else {}),
     }

@@ -5,7 +5,7 @@ In: a data directory. Out: an `Audited`, or phrases.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from unmask.corruption.audit import audit
 from unmask.corruption.lexicon import mark
-from unmask.corruption.plan import parse
+from unmask.corruption.plan import Plan, parse
 from unmask.errors import BadInput
 from unmask.progress import task
 from unmask.records import Blocks, Vocabulary
@@ -22,6 +22,7 @@ from unmask.tokens import phrases as phrase_lists
 from unmask.tokens.dataset import Dataset
 from unmask.tokens.pack import AROUND, cut, packed, read_blocks
 from unmask.tokens.sentinels import add_sentinels, needed, sentinel_vocabulary
+from unmask.tokens.spans import Spans, mark_blocks
 
 BATCH = 64  # blocks at a time
 
@@ -42,15 +43,26 @@ def audit_data(
     plan = parse(policy, rate)
     if length <= AROUND or blocks < 1:
         raise BadInput(f"length {length} and blocks {blocks}: give a length over {AROUND} and 1 block or more")
-    if plan.spanned and not phrases:
-        raise BadInput(f"policy {plan.spanned[0]!r} hides spans: give --phrases, a file with a phrase a line")
     known = _vocabulary(dataset, "sentinel" in plan.policies, length)
-    batches = _batches(dataset, split, length, blocks, seed, known)
+    spans = {} if phrases else marked_spans(dataset, plan, split)
+    batches = _batches(dataset, split, length, blocks, seed, known, spans)
     if phrases:
         lexicon = phrase_lists.lexicon(dataset.tokenizer(), phrases)
         for kind in plan.spanned:
             batches = _marked(batches, lexicon, known, kind)
     return audit(batches, plan, known, seed=seed)
+
+
+def marked_spans(dataset: Dataset, plan: Plan, split: str) -> dict[str, Spans]:
+    """The spans that a plan hides, as they are marked in the data."""
+    there = dataset.spans(split)
+    for kind in plan.spanned:
+        if kind not in there:
+            raise BadInput(
+                f"policy {kind!r} hides spans, and {dataset.path} has none of that kind: give --phrases, a file with a "
+                "phrase a line (unmask collocations makes one), or mark them with unmask prepare"
+            )
+    return {kind: there[kind] for kind in plan.spanned}
 
 
 def collocations(path: Path | str, *, longest: int = 5, least: int = 10, top: int = 20_000) -> list[Phrase]:
@@ -70,14 +82,16 @@ def _vocabulary(dataset: Dataset, sentinels: bool, length: int) -> Vocabulary:
     return sentinel_vocabulary(tokenizer)
 
 
-def _batches(dataset: Dataset, split: str, length: int, blocks: int, seed: int, known: Vocabulary) -> Iterator[Blocks]:
+def _batches(
+    dataset: Dataset, split: str, length: int, blocks: int, seed: int, known: Vocabulary, spans: Mapping[str, Spans]
+) -> Iterator[Blocks]:
     stream = dataset.split(split)
     plan = packed(cut(stream.ends, length - AROUND), length, seed=seed, epoch=0)
     count = min(blocks, plan.blocks)
     with task("Auditing", total=count) as step:
         for begin in range(0, count, BATCH):
             end = min(begin + BATCH, count)
-            yield read_blocks(stream, plan, np.arange(begin, end), known)
+            yield mark_blocks(read_blocks(stream, plan, np.arange(begin, end), known), plan, spans)
             step(end - begin)
 
 

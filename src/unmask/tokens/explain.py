@@ -9,7 +9,10 @@ def readme(facts: dict[str, Any]) -> str:
     """The explanation, with the figures of the manifest."""
     counts, tokens = facts["counts"], facts["tokens"]
     splits = "\n".join(f"| {split} | {counts[split]:,} | {tokens[split]:,} |" for split in tokens)
-    return TEXT.format(splits=splits, **facts)
+    return TEXT.format(splits=splits, marked=MARKED if facts.get("spans") else "", **facts)
+
+
+MARKED = "| `train/spans.entity.npy` … | spans of a kind: int64, S × 2, where each begins and ends in the tokens |\n"
 
 
 TEXT = """# A data directory of unmask
@@ -33,7 +36,7 @@ alone, so it stays there when documents are added.
 | `tokenizer/` | the tokenizer, for `AutoTokenizer.from_pretrained` of transformers 4.57 and 5 |
 | `train/`, `valid/` | the same documents in the same order, as tokens |
 | `train/counts.npy` | how often each token id occurs in `train` |
-| `quarantine.jsonl` | lines that could not be read: file, line and reason; absent when there were none |
+{marked}| `quarantine.jsonl` | lines that could not be read: file, line and reason; absent when there were none |
 
 The tokens are numpy arrays in shards. A document never crosses two shards, and has no special tokens around it.
 

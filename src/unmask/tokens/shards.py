@@ -156,9 +156,9 @@ class _Shard:
         self.ends: list[int] = []
         self.left = np.zeros(0, dtype=np.bool_)  # word starts that do not fill a byte yet
 
-    def _grow(self, name: str, dtype: DTypeLike) -> _Growing:
+    def _grow(self, name: str, dtype: DTypeLike) -> Growing:
         path = Path(f"{self.path}.{name}.npy")
-        return _Growing(self.files.enter_context(path.open("wb")), dtype)
+        return Growing(self.files.enter_context(path.open("wb")), dtype)
 
     def add(self, ids: Ids, word_starts: Flags) -> None:
         self.ids.append(ids)
@@ -177,24 +177,26 @@ class _Shard:
         write_array(Path(f"{self.path}.ends.npy"), np.array(self.ends, dtype=np.int64))
 
 
-class _Growing:
-    """A .npy file of one dimension whose length is known only at the end."""
+class Growing:
+    """A .npy file whose length is known only at the end; `row` is the shape of what it is a list of."""
 
-    def __init__(self, file: IO[bytes], dtype: DTypeLike) -> None:
-        self.file, self.dtype, self.size = file, np.dtype(dtype), 0
+    def __init__(self, file: IO[bytes], dtype: DTypeLike, row: tuple[int, ...] = ()) -> None:
+        self.file, self.dtype, self.row, self.size = file, np.dtype(dtype), row, 0
         self._header()
 
     def _header(self) -> None:
         # numpy leaves room for the first axis to grow to 20 digits, so the header can be written over
         descr = np.lib.format.dtype_to_descr(self.dtype)
-        header = {"descr": descr, "fortran_order": False, "shape": (self.size,)}
+        header = {"descr": descr, "fortran_order": False, "shape": (self.size, *self.row)}
         np.lib.format.write_array_header_1_0(self.file, header)
 
     def append(self, values: NDArray[Any]) -> None:
+        """Write more of it."""
         self.file.write(values.astype(self.dtype, copy=False).data)
         self.size += len(values)
 
     def finish(self) -> None:
+        """Put the length right."""
         self.file.seek(0)
         self._header()
 
@@ -202,6 +204,6 @@ class _Growing:
 def write_array(path: Path, values: NDArray[Any]) -> None:
     """Write an array of one dimension; where numpy's own writing meets a full disk, its error does not say so."""
     with path.open("wb") as opened:
-        file = _Growing(opened, values.dtype)
+        file = Growing(opened, values.dtype)
         file.append(values)
         file.finish()

@@ -1,6 +1,6 @@
 """Entities and phrases of a corpus, found in its text and kept as stretches of its token stream.
 
-In: texts in the order of the stream, and a way to find spans in them. Out: an array of token stretches, from which
+In: documents in the order of the stream, and spans of their characters. Out: an array of token stretches, from which
 any part of the stream can be marked without looking at the rest.
 
     spans.entity.npy    int64, S × 2: where each span begins and ends in the split's token stream, ascending
@@ -10,23 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import ahocorasick_rs
 import numpy as np
 from numpy.typing import NDArray
-from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput, Damaged
 from unmask.records import Blocks, Ids, Integers
 from unmask.tokens.pack import AROUND, Plan
 from unmask.tokens.phrases import read_list
-from unmask.tokens.tokenizer import encode
+from unmask.tokens.shards import Growing
+from unmask.tokens.tokenizer import Encoded
 
 Span = tuple[int, int]  # the first character and the one after the last
 Finder = Callable[[Sequence[str]], list[list[Span]]]  # the spans of each text, ascending, none overlapping
-BATCH = 256  # texts at a time: enough for every core
 
 
 def gazetteer(phrases: Sequence[str]) -> Finder:
@@ -40,7 +40,7 @@ def gazetteer(phrases: Sequence[str]) -> Finder:
     automaton = ahocorasick_rs.AhoCorasick(list(phrases))
 
     def find(texts: Sequence[str]) -> list[list[Span]]:
-        return [_longest(text, automaton.find_matches_as_indexes(text, overlapping=True)) for text in texts]
+        return [apart(_whole(text, automaton.find_matches_as_indexes(text, overlapping=True))) for text in texts]
 
     return find
 
@@ -50,8 +50,8 @@ def gazetteer_file(path: Path | str) -> Finder:
     return gazetteer(read_list(path))
 
 
-def spacy_finder(model: str, kind: str) -> Finder:
-    """Find what a spaCy pipeline calls an entity, or, for the kind `phrase`, a noun chunk."""
+def spacy_finders(model: str) -> dict[str, Finder]:
+    """Find what a spaCy pipeline calls an entity, and as phrases, where it parses, its noun chunks."""
     try:
         import spacy
     except ModuleNotFoundError:
@@ -61,22 +61,37 @@ def spacy_finder(model: str, kind: str) -> Finder:
     except OSError:
         raise BadInput(f"spaCy has no pipeline {model!r}: python -m spacy download {model}") from None
 
-    def find(texts: Sequence[str]) -> list[list[Span]]:
-        documents = pipeline.pipe(texts)
-        chosen = ((doc.noun_chunks if kind == "phrase" else doc.ents) for doc in documents)
-        return [[(span.start_char, span.end_char) for span in spans] for spans in chosen]
+    @lru_cache(maxsize=1)  # the same texts are asked for each kind
+    def read(texts: tuple[str, ...]) -> list[Any]:
+        return list(pipeline.pipe(texts))
 
-    return find
+    def finder(kind: str) -> Finder:
+        def find(texts: Sequence[str]) -> list[list[Span]]:
+            found = (getattr(document, kind) for document in read(tuple(texts)))
+            return [[(span.start_char, span.end_char) for span in spans] for spans in found]
+
+        return find
+
+    parses = {"phrase": finder("noun_chunks")} if pipeline.has_pipe("parser") else {}
+    return {"entity": finder("ents"), **parses}
 
 
-def _longest(text: str, matches: list[tuple[int, int, int]]) -> list[Span]:
-    """Of matches that stand as whole words, the leftmost, and of those the longest."""
-    spans: list[Span] = []
-    whole = {(begin, end) for _, begin, end in matches if not _inside_word(text, begin) and not _inside_word(text, end)}
-    for begin, end in sorted(whole, key=lambda span: (span[0], -span[1])):
-        if not spans or begin >= spans[-1][1]:
-            spans.append((begin, end))
-    return spans
+def apart(spans: Iterable[Span]) -> list[Span]:
+    """Of spans that overlap the leftmost, and of those the longest; ascending.
+
+    >>> apart([(6, 9), (0, 5), (0, 7)])
+    [(0, 7)]
+    """
+    kept: list[Span] = []
+    for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if not kept or begin >= kept[-1][1]:
+            kept.append((begin, end))
+    return kept
+
+
+def _whole(text: str, matches: list[tuple[int, int, int]]) -> list[Span]:
+    """The matches that stand as whole words."""
+    return [(begin, end) for _, begin, end in matches if not (_inside_word(text, begin) or _inside_word(text, end))]
 
 
 def _inside_word(text: str, place: int) -> bool:
@@ -87,17 +102,32 @@ def _inside_word(text: str, place: int) -> bool:
     return before.isalnum() and after.isalnum() and max(before, after) < "\u0e00"
 
 
-def stretches(texts: Iterable[str], tokenizer: PreTrainedTokenizerFast, find: Finder) -> tuple[Integers, int]:
-    """S × 2: the spans of the texts as stretches of their token stream, and how many tokens that has."""
-    found: list[Integers] = [np.zeros((0, 2), dtype=np.int64)]
-    begin = 0
-    for some in _batches(texts):
-        for encoded, spans in zip(encode(tokenizer, some, offsets=True), find(some), strict=True):
-            assert encoded.offsets is not None  # asked for
-            if spans:
-                found.append(begin + token_stretches(encoded.offsets, spans))
-            begin += len(encoded.ids)
-    return np.concatenate(found), begin
+class SpanWriter:
+    """Writes the spans of one kind of a split, document by document; nothing is held in memory."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.spans = 0
+        self._tokens = 0
+        self._path = folder / f"spans.{kind}.npy"
+
+    def add(self, documents: Sequence[Encoded], spans: Sequence[Sequence[Span]]) -> None:
+        """Append the spans of documents, which were encoded with their offsets."""
+        for encoded, some in zip(documents, spans, strict=True):
+            if some and encoded.offsets is not None:
+                found = self._tokens + token_stretches(encoded.offsets, some)
+                self._file.append(found)
+                self.spans += len(found)
+            self._tokens += len(encoded.ids)
+
+    def __enter__(self) -> SpanWriter:
+        self._opened = self._path.open("wb")
+        self._file = Growing(self._opened, np.int64, row=(2,))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        with self._opened:
+            if kind is None:
+                self._file.finish()
 
 
 def token_stretches(offsets: NDArray[np.int32], spans: Sequence[Span]) -> Integers:
@@ -148,6 +178,8 @@ class Spans:
 def mark_blocks(blocks: Blocks, plan: Plan, spans: Mapping[str, Spans]) -> Blocks:
     """Blocks as `read_blocks` read them by this plan, with the spans of each kind marked."""
     marks = {kind: np.zeros(blocks.ids.shape, dtype=np.int32) for kind in spans}
+    if not marks:
+        return blocks
     for row, number in enumerate(blocks.numbers.tolist()):
         column = 1  # after the opening token
         for piece in plan.order[plan.edges[number] : plan.edges[number + 1]]:
@@ -156,14 +188,3 @@ def mark_blocks(blocks: Blocks, plan: Plan, spans: Mapping[str, Spans]) -> Block
                 marks[kind][row, column : column + size] = known.marks(start, start + size)
             column += size + AROUND
     return replace(blocks, spans={**blocks.spans, **marks})
-
-
-def _batches(texts: Iterable[str]) -> Iterable[list[str]]:
-    batch: list[str] = []
-    for text in texts:
-        batch.append(text)
-        if len(batch) == BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

@@ -16,9 +16,10 @@ import numpy as np
 from unmask.corruption.lexicon import Lexicon, mark
 from unmask.corruption.plan import Plan as Hiding
 from unmask.corruption.plan import corrupt_by
-from unmask.records import Batch, Blocks, Corrupted, Vocabulary
+from unmask.records import Batch, Blocks, Corrupted, Integers, Vocabulary
 from unmask.tokens.collate import collate
 from unmask.tokens.pack import AROUND, Pieces, Plan, Stream, cut, packed, read_blocks
+from unmask.tokens.spans import Spans, mark_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,8 @@ class Feed:
     steps: int  # of the whole run: how far it is decides the stage and the rate
     seed: int
     marks: Mapping[str, Lexicon] = field(default_factory=dict)  # phrases that are hidden whole, by the kind of span
+    spans: Mapping[str, Spans] = field(default_factory=dict)  # the same as the data marks them
+    fresh: bool = True  # another packing and other hidden tokens in each epoch
 
     def micro_batches(self, step: int) -> list[Batch]:
         """The micro-batches of a step, in order."""
@@ -50,10 +53,13 @@ class Feed:
             epoch, number = divmod(begin, per_epoch)
             count = min(end - begin, per_epoch - number)
             numbers = np.arange(number, number + count)
-            blocks = read_blocks(self.stream, self.plan(epoch), numbers, self.vocabulary)
+            blocks = self._blocks(self.plan(epoch), numbers)
             parts.append((blocks, self._hide(blocks, progress)))
             begin += count
         return collate(*(parts[0] if len(parts) == 1 else _stacked(parts, self.vocabulary.pad)))
+
+    def _blocks(self, plan: Plan, numbers: Integers) -> Blocks:
+        return mark_blocks(read_blocks(self.stream, plan, numbers, self.vocabulary), plan, self.spans)
 
     def _hide(self, blocks: Blocks, progress: float) -> Corrupted:
         for kind, lexicon in self.marks.items():
@@ -61,8 +67,8 @@ class Feed:
         return corrupt_by(blocks, self.hiding, self.vocabulary, seed=self.seed, progress=progress)
 
     def plan(self, epoch: int) -> Plan:
-        """The packing of an epoch."""
-        return _plan(self, epoch)
+        """The packing of an epoch, from whose number all draws come too."""
+        return _plan(self, epoch if self.fresh else 0)
 
     @property
     def pieces(self) -> Pieces:

@@ -19,20 +19,21 @@ import torch
 from torch.nn.utils import clip_grad_norm_
 from transformers import PreTrainedModel
 
+from unmask.corruption.lexicon import Lexicon
 from unmask.corruption.plan import parse
 from unmask.corruption.randomness import Draws
 from unmask.errors import BadInput, Diverged
 from unmask.objectives.mlm import mlm
-from unmask.records import Batch
+from unmask.records import SPAN_KINDS, Batch
 from unmask.tokens.collate import HeldOutSet
 from unmask.tokens.dataset import Dataset
+from unmask.tokens.examine import marked_spans
 from unmask.tokens.phrases import lexicon as phrase_lexicon
 from unmask.tokens.phrases import read_list
 from unmask.training.feed import Feed
 from unmask.training.optimizer import Optimizer, Optimizing, rate_at
 
-SPANNED = {"entity", "phrase", "collocation"}  # policies that hide marked phrases
-RESTORED = SPANNED | {"token", "word", "span", "ngram"}  # policies whose gaps are restored in place
+RESTORED = {*SPAN_KINDS, "token", "word", "span", "ngram"}  # policies whose gaps are restored in place
 PATIENCE = 5  # steps in a row that may be skipped before the run stops
 
 
@@ -45,7 +46,8 @@ class Training:
     micro: int = 16  # blocks in a micro-batch, the unit of work
     policy: str = "token"  # what is hidden, as `corruption.plan` reads it: "span 0.7, token 0.3"
     rate: str = "linear 0.25 0.15"  # of all tokens; a falling rate beats a constant one (Ankner et al. 2024)
-    phrases: str | None = None  # a list of the phrases that `entity`, `phrase` and `collocation` hide whole
+    phrases: str | None = None  # a list of what entity, phrase and collocation hide whole; none: as the data marks
+    static_masks: bool = False  # the same blocks and the same hidden tokens in every epoch
     dropout: float = 0.0  # none for a single pass over the data
     optimizing: Optimizing = field(default_factory=Optimizing)
 
@@ -133,18 +135,13 @@ def evaluating(model: PreTrainedModel) -> Iterator[None]:
 
 def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int) -> Feed:
     """The feed that the settings describe, for a run of so many steps."""
-    hiding = parse(settings.policy, settings.rate)
-    policies = {part.policy.name for stage in hiding.stages for part in stage.parts}
-    if unfit := policies - RESTORED:
+    hiding = parse(settings.policy, settings.rate, fresh=not settings.static_masks)
+    if unfit := hiding.policies - RESTORED:
         fitting = ", ".join(sorted(RESTORED))
         raise BadInput(f"--policy {min(unfit)}: masked language modelling restores what {fitting} hide")
-    spanned = sorted(policies & SPANNED)
-    if spanned and settings.phrases is None:
-        raise BadInput(
-            f"--policy {spanned[0]}: give --phrases, a file with a phrase a line (unmask collocations makes one)"
-        )
-    phrases = [] if settings.phrases is None else read_list(settings.phrases)
-    lexicon = phrase_lexicon(dataset.tokenizer(), phrases)
+    lexicons: dict[str, Lexicon] = {}
+    if settings.phrases is not None:
+        lexicons = dict.fromkeys(hiding.spanned, phrase_lexicon(dataset.tokenizer(), read_list(settings.phrases)))
     return Feed(
         stream=dataset.split("train"),
         vocabulary=dataset.vocabulary,
@@ -154,7 +151,9 @@ def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int) -> Feed
         micro=min(settings.micro, settings.rows),
         steps=steps,
         seed=seed,
-        marks=dict.fromkeys(spanned, lexicon),
+        marks=lexicons,
+        spans={} if lexicons else marked_spans(dataset, hiding, "train"),
+        fresh=not settings.static_masks,
     )
 
 
