@@ -1,15 +1,17 @@
 """How fast corruption is, beside transformers' collators, on the same rows, on one core.
 
-    python benchmarks/corruption.py            # tables
-    python benchmarks/corruption.py --json     # the same as JSON
+    python benchmarks/corruption.py                # tables
+    python benchmarks/corruption.py --json         # the same as JSON
+    python benchmarks/corruption.py --data data    # on the rows and the tokenizer of a data directory
 
 Contenders take turns in each round, so a busy moment hits all of them; figures are medians over the rounds, ratios are
 taken within a round and given with their quartiles. Seconds are those the core worked for us, waiting left out. Rows
-are 256 × 512 unless it is lengths that are compared.
+are 256 × 512 unless it is lengths that are compared; without --data they are random, cut into words as text is.
 
 Two of ours are timed: `corrupt`, from packed blocks to examples, which is what training here does; and `Collator`,
-from lists of ids to tensors, which does all that transformers' collators do. Of theirs two: as they are usually called,
-and with the mask of special tokens worked out beforehand, which they then need not do.
+from lists of ids to tensors, which does all that transformers' collators do. The second is like for like; the first
+leaves out what a list of Python numbers costs, which packed blocks never are. Of theirs two: as they are usually
+called, and with the mask of special tokens worked out beforehand, which they then need not do.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ import statistics
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from time import process_time
 
 import numpy as np
@@ -36,8 +40,11 @@ from transformers import (
 )
 
 from unmask.corruption import policy
-from unmask.records import Blocks, Vocabulary
+from unmask.records import SPAN_KINDS, Blocks, Vocabulary
 from unmask.tokens.collator import Collator
+from unmask.tokens.dataset import Dataset
+from unmask.tokens.pack import AROUND, cut, packed, read_blocks
+from unmask.tokens.sentinels import add_sentinels, sentinel_vocabulary
 
 ROWS, LENGTH, SIZE, SENTINELS = 256, 512, 30_000, 2_000
 LENGTHS = (128, 256, 512, 1024, 2048, 4096, 8192)
@@ -48,13 +55,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--data", type=Path, help="a data directory, to take rows and tokenizer from")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
+    rows, made, known = real(arguments.data) if arguments.data else (blocks(), tokenizer(), vocabulary())
     found = {
-        "rows": [ROWS, LENGTH],
-        "policies": policies(arguments.rounds),
-        "beside": beside(max(arguments.rounds // 3, 3)),
+        "rows": list(rows.ids.shape),
+        "policies": policies(rows, known, arguments.rounds),
+        "beside": beside(rows, made, known, max(arguments.rounds // 2, 3)),
         "lengths": lengths(max(arguments.rounds // 3, 3)),
     }
     if arguments.json:
@@ -74,7 +83,7 @@ def blocks(rows: int = ROWS, length: int = LENGTH) -> Blocks:
     starts[:, 1] = True
     words = np.cumsum(starts, axis=1)
     spans = ((words // 3) * (words // 3 % 4 == 0)).astype(np.int32)  # three words in twelve are a phrase
-    kinds = dict.fromkeys(("entity", "phrase", "collocation"), spans)
+    kinds = dict.fromkeys(SPAN_KINDS, spans)
     return Blocks(ids, starts, np.ones_like(ids), np.arange(rows), 0, kinds)
 
 
@@ -83,7 +92,23 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(SIZE, 4, 0, 2, 3, (*range(len(SPECIAL)), *sentinels), sentinels)
 
 
-def tokenizer(rows: Blocks) -> PreTrainedTokenizerFast:
+def real(data: Path) -> tuple[Blocks, PreTrainedTokenizerFast, Vocabulary]:
+    """The first blocks of a data directory, packed as training packs them, every fifth word the start of a phrase."""
+    dataset = Dataset.open(data)
+    stream, extended = dataset.split("train"), dataset.tokenizer()
+    add_sentinels(extended, SENTINELS)
+    known = sentinel_vocabulary(extended)
+    plan = packed(cut(stream.ends, LENGTH - AROUND), LENGTH, seed=0, epoch=0)
+    if plan.blocks < ROWS:
+        sys.exit(f"{data}: has {plan.blocks} blocks of {LENGTH} tokens, and {ROWS} are timed")
+    rows = read_blocks(stream, plan, np.arange(ROWS), known)
+    words = np.cumsum(rows.word_starts, axis=1)
+    spans = (words // 2 * (words // 2 % 5 == 0) * (rows.documents > 0)).astype(np.int32)
+    # The tokenizer without sentinels: thousands of special tokens would slow down the others' collators.
+    return replace(rows, spans=dict.fromkeys(SPAN_KINDS, spans)), dataset.tokenizer(), known
+
+
+def tokenizer() -> PreTrainedTokenizerFast:
     """A WordPiece tokenizer with an id for each of the benchmark's; those with an odd number continue a word."""
     pieces = {token: number for number, token in enumerate(SPECIAL)}
     pieces |= {f"##p{number}" if number % 2 else f"p{number}": number for number in range(len(SPECIAL), SIZE)}
@@ -107,22 +132,19 @@ def quartiles(values: list[float]) -> list[float]:
     return [round(value, 2) for value in statistics.quantiles(values, n=4)]
 
 
-def policies(rounds: int) -> dict[str, float]:
+def policies(rows: Blocks, known: Vocabulary, rounds: int) -> dict[str, float]:
     """Million tokens a second of each policy, from blocks to examples."""
-    rows, known = blocks(), vocabulary()
     chosen = [policy.named(name) for name in policy.POLICIES]
     contenders = {one.name: lambda one=one: policy.corrupt(rows, one, known, seed=0) for one in chosen}
     seconds = timed(contenders, rounds)
     return {name: round(rows.ids.size / statistics.median(times) / 1e6, 2) for name, times in seconds.items()}
 
 
-def beside(rounds: int) -> dict[str, dict[str, object]]:
+def beside(rows: Blocks, made: PreTrainedTokenizerFast, known: Vocabulary, rounds: int) -> dict[str, dict[str, object]]:
     """Ours and theirs on the same rows: million tokens a second, and how many times as fast ours are."""
-    rows, known = blocks(), vocabulary()
-    made = tokenizer(rows)
-    lists = rows.ids.tolist()
-    plain = [{"input_ids": row} for row in lists]
-    special = [{**one, "special_tokens_mask": [1, *[0] * (LENGTH - 2), 1]} for one in plain]
+    plain = [{"input_ids": row} for row in rows.ids.tolist()]
+    flags = known.is_special[rows.ids].astype(int).tolist()
+    special = [{**one, "special_tokens_mask": row} for one, row in zip(plain, flags, strict=True)]
     offsets = [{**one, "offset_mapping": _offsets(starts)} for one, starts in zip(plain, rows.word_starts, strict=True)]
     known_words = [{**one, "word_starts": starts} for one, starts in zip(plain, rows.word_starts, strict=True)]
     theirs = DataCollatorForLanguageModeling(made, mlm_probability=0.15)
@@ -190,7 +212,8 @@ def report(found: dict) -> None:
     from rich.table import Table
 
     console = Console()
-    table = Table("policy", "million tokens/s", title=f"Blocks to examples, rows of {ROWS} × {LENGTH}, one core")
+    shape = " × ".join(map(str, found["rows"]))
+    table = Table("policy", "million tokens/s", title=f"Blocks to examples, rows of {shape}, one core")
     for name, speed in found["policies"].items():
         table.add_row(name, f"{speed:.1f}")
     console.print(table)

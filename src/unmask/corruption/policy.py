@@ -27,7 +27,7 @@ from unmask.corruption.units import Units
 from unmask.errors import BadInput
 from unmask.records import Blocks, Corrupted, Flags, Ids, Vocabulary
 
-CHUNK = 1 << 15  # tokens worked on at a time: their arrays stay in the cache, and memory is not taken anew each time
+CHUNK = 1 << 16  # tokens worked on at a time: their arrays stay in the cache, and memory is not taken anew each time
 
 
 @dataclass(frozen=True)
