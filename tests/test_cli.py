@@ -408,6 +408,36 @@ def test_what_cannot_be_hidden_is_one_line(inside: Run, data: Path, make_model: 
         refused(done, 3, "latin.txt, line 2: not UTF-8")
 
 
+def test_what_cannot_be_marked_is_one_line(
+    inside: Run, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    (tmp_path / "latin.txt").write_bytes("Mötley Crüe\n".encode("latin-1"))
+    (tmp_path / "marked.jsonl").write_text('{"text": "She lives in New York, we hear.", "spans": [[13, 99, "entity"]]}')
+    for source, words, said in (
+        (corpus, ("--entities", tmp_path / "nowhere.txt"), "nowhere.txt: cannot be read"),
+        (corpus, ("--phrases", tmp_path / "latin.txt"), "latin.txt, line 1: not UTF-8"),
+        (corpus, ("--spacy", "en_core_web_sm"), "pip install 'unmask[spacy]'"),
+        (tmp_path / "marked.jsonl", (), "marked.jsonl:1: span 1 is from 13 to 99, and the text has 31 characters"),
+    ):
+        refused(inside("prepare", source, "--out", tmp_path / "data", *words), 3, said)
+        assert not (tmp_path / "data").exists()
+
+
+def test_a_gazetteer_is_all_that_training_on_entities_takes(inside: Run, corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "names.txt").write_text("capital of France\nbread and butter\n")
+    words = ("prepare", corpus, "--out", tmp_path / "data", "--vocab-size", 300, "--entities", tmp_path / "names.txt")
+    prepared = json.loads(inside(*words, "--json").stdout)
+    assert prepared["spans"]["train"]["entity"] > 20
+    found = json.loads(inside("audit", tmp_path / "data", "--policy", "entity", "--length", 64, "--json").stdout)
+    assert found["lengths"]["3"] > 0 and found["specials_hidden"] == 0
+    training = ("pretrain", tmp_path / "data", "--out", tmp_path / "run", "--recipe", "tiny", "--steps", 2)
+    done = inside(*training, "--policy", "token until 0.5; entity", "--static-masks", "--json")
+    assert json.loads(done.stdout)["steps"] == 2
+    described = json.loads((tmp_path / "run" / "run.json").read_text())["recipe"]["training"]
+    assert described["static_masks"] is True and described["phrases"] is None
+
+
 def test_a_tokenizer_that_cannot_hide_is_named(inside: Run, make_model: Make, tmp_path: Path) -> None:
     from transformers import PreTrainedTokenizerFast
 

@@ -140,6 +140,24 @@ def test_spacy_finds_entities(tmp_path):
         spacy_finders("nowhere")
 
 
+def test_spacy_finds_noun_chunks_as_phrases_where_it_parses(tmp_path):
+    spacy = pytest.importorskip("spacy")
+
+    @spacy.Language.component("by_hand")
+    def by_hand(document):
+        for token, (pos, dep, head) in zip(
+            document, [("DET", "det", 2), ("ADJ", "amod", 2), ("NOUN", "nsubj", 3), ("VERB", "ROOT", 3)], strict=True
+        ):
+            token.pos_, token.dep_, token.head = pos, dep, document[head]
+        return document
+
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("by_hand", name="parser")
+    pipeline.to_disk(tmp_path / "pipeline")
+    finders = spacy_finders(str(tmp_path / "pipeline"))
+    assert finders["phrase"](["The old king sleeps"]) == [[(0, 12)]]
+
+
 def test_without_spacy_it_is_asked_for(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "spacy", None)
     with pytest.raises(BadInput, match="spaCy is not installed"):
