@@ -21,6 +21,7 @@ from unmask.recipes import recipe
 from unmask.tokens.dataset import Dataset
 from unmask.training import loop
 from unmask.training.allocator import keep_large_blocks
+from unmask.training.distributed import ALONE
 from unmask.training.work import Work
 
 
@@ -41,24 +42,15 @@ def step_times(works: dict[str, Work], rounds: int) -> dict[str, list[float]]:
         for family, work in works.items():
             work.model.train()
             begun = time.perf_counter()
-            batches = work.feed.micro_batches(number)
-            loop.take_step(work.model, work.optimizer, batches, number, work.steps, work.seed)
+            loop.take_step(work.model, work.optimizer, work.feed, number, ALONE)
             if number >= 2:
                 times[family].append(time.perf_counter() - begun)
     return times
 
 
 def train(work: Work) -> loop.Measured:
-    loop.train(
-        work.model,
-        work.optimizer,
-        work.feed,
-        work.recipe.training,
-        position=loop.Position(),
-        steps=work.steps,
-        seed=work.seed,
-        after_step=lambda _position, _figures: None,
-    )
+    nothing = lambda _position, _figures: None  # noqa: E731
+    loop.train(work.model, work.optimizer, work.feed, position=loop.Position(), after_step=nothing)
     return loop.validate(work.model, work.examples)
 
 

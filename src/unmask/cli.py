@@ -14,7 +14,7 @@ import re
 import sys
 import typing
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -76,9 +76,11 @@ def run(words: Sequence[str]) -> int:
         return _failed(f"{problem}: choose one of {', '.join(COMMANDS)} (unmask --help explains them)", USAGE)
     call, as_json = read_settings(COMMANDS[name], rest)
     _quieten()
-    with _watched():
+    first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun started, one speaks
+    with _watched() if first else nullcontext():
         result = call()
-    _show(result, as_json)
+    if first:
+        _show(result, as_json)
     return Damaged.code if getattr(result, "damage", ()) else 0
 
 
@@ -184,6 +186,8 @@ def _quieten() -> None:
         "TRANSFORMERS_VERBOSITY": "error",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
         "HF_HUB_OFFLINE": "1",
+        # OpenMP's threads wait actively for far too long where others want the processor: ten times slower steps
+        "GOMP_SPINCOUNT": "10000",
     }.items():
         os.environ.setdefault(name, value)
 

@@ -113,9 +113,12 @@ def pretrain(
     phrases: Location | None = None,
     static_masks: bool = False,
     length: int | None = None,
+    rows: int | None = None,
+    micro: int | None = None,
     seed: int = 0,
     resume: bool = False,
     save_seconds: float = 120.0,
+    reproducible: bool = False,
 ) -> Trained:
     """Train an encoder to restore hidden tokens.
 
@@ -134,9 +137,12 @@ def pretrain(
         phrases: A file with a phrase a line for entity, phrase and collocation, instead of what the data marks.
         static_masks: Hide the same tokens in every epoch, instead of others each time.
         length: Tokens in a block.
+        rows: Blocks in a step.
+        micro: Blocks in a micro-batch: what is computed at once, and what processes share out.
         seed: Where the weights, the order of the blocks and the hidden positions come from.
         resume: Go on with the run that is already there.
         save_seconds: How often to save a checkpoint; it changes nothing of what is trained.
+        reproducible: Add gradients in a fixed order: the same weights, to the bit, on any number of processes.
     """
     from unmask.recipes import recipe as named
     from unmask.training.budget import Budget
@@ -145,10 +151,27 @@ def pretrain(
 
     budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
     listed = None if phrases is None else str(phrases)
-    settings = {"policy": policy, "rate": rate, "phrases": listed, "static_masks": static_masks, "length": length}
+    settings = {
+        "policy": policy,
+        "rate": rate,
+        "phrases": listed,
+        "static_masks": static_masks,
+        "length": length,
+        "rows": rows,
+        "micro": micro,
+    }
     chosen = named(recipe, **{name: value for name, value in settings.items() if value is not None})
     saving = Saving(seconds=save_seconds)
-    return run(Path(data), Path(out), chosen, budget, seed=seed, resume=resume, saving=saving)
+    return run(
+        Path(data),
+        Path(out),
+        chosen,
+        budget,
+        seed=seed,
+        resume=resume,
+        saving=saving,
+        reproducible=reproducible,
+    )
 
 
 def evaluate(
@@ -274,6 +297,8 @@ def audit(
         policy: What is hidden: span, "span 0.7, token 0.3" and so on, as it is at the beginning of a training.
         rate: How much is hidden, such as 0.15; the policy's published rate if not given.
         length: Tokens in a block.
+        rows: Blocks in a step.
+        micro: Blocks in a micro-batch: what is computed at once, and what processes share out.
         blocks: How many blocks of the training text, at the most.
         phrases: A file with a phrase a line, for the policies entity, phrase and collocation; else as the data marks.
         seed: Which blocks, and which positions are hidden.

@@ -18,8 +18,8 @@ from unmask.training.loop import Training, feed_of
 SETTINGS = Training(length=32, rows=8, micro=4, rate="0.3")
 
 
-def fields(batches: list[Batch]) -> list[list[object]]:
-    return [[getattr(batch, name).tolist() for name in ("ids", "predicted", "targets")] for batch in batches]
+def fields(batches: list[tuple[int, Batch]]) -> list[list[object]]:
+    return [[getattr(batch, name).tolist() for name in ("ids", "predicted", "targets")] for _, batch in batches]
 
 
 def epochs(feed: Feed) -> list[list[list[object]]]:
@@ -40,7 +40,7 @@ def test_masks_are_fresh_in_each_epoch_unless_they_are_asked_to_be_static(data: 
     assert again == once_more == first  # as those of the first epoch
     rows = static.plan(0).blocks + 3  # one batch over the end of an epoch
     across = replace(static, rows=rows, micro=rows)
-    (batch,) = across.micro_batches(0)
+    ((_, batch),) = across.micro_batches(0)
     assert (batch.ids[:3] == batch.ids[-3:]).all()
 
 
@@ -81,7 +81,7 @@ def test_what_the_data_marks_is_hidden_whole_stage_by_stage(marked: Path) -> Non
     assert set(feed.spans) == {"entity", "phrase"}
 
     def stage(first: int) -> list[Batch]:
-        return [batch for step in range(first, first + 20) for batch in feed.micro_batches(step)]
+        return [batch for step in range(first, first + 20) for _, batch in feed.micro_batches(step)]
 
     assert [whole(stage(first), xx_yy, 2) for first in (5, 35, 75)] == [False, False, True]
     assert [whole(stage(first), zz, 3) for first in (5, 35, 75)] == [False, True, False]
@@ -92,7 +92,7 @@ def test_a_list_of_phrases_stands_instead_of_what_the_data_marks(marked: Path, t
     listed = replace(SETTINGS, policy="entity", phrases=str(tmp_path / "list.txt"))
     feed = feed_of(listed, Dataset.open(marked), 100, seed=0)
     vocabulary = Dataset.open(marked).tokenizer().get_vocab()
-    batches = [batch for step in range(20) for batch in feed.micro_batches(step)]
+    batches = [batch for step in range(20) for _, batch in feed.micro_batches(step)]
     assert feed.spans == {} and whole(batches, [vocabulary["towns"], vocabulary["is"]], 2)
 
 

@@ -22,6 +22,7 @@ from unmask.tokens.dataset import Dataset
 from unmask.training import budget as budgets
 from unmask.training import loop, pretrain
 from unmask.training.budget import Budget
+from unmask.training.distributed import ALONE
 from unmask.training.pretrain import Saving
 from unmask.training.run import Run
 from unmask.training.work import Recipe, Work
@@ -238,16 +239,8 @@ def test_numbers_that_are_not_finite_are_skipped_logged_and_after_five_in_a_row_
     logged: list[dict[str, object]] = []
 
     def run(steps: int) -> None:
-        loop.train(
-            work.model,
-            work.optimizer,
-            work.feed,
-            DROPOUT.training,
-            position=loop.Position(),
-            steps=steps,
-            seed=0,
-            after_step=after_step,
-        )
+        feed = replace(work.feed, steps=steps)
+        loop.train(work.model, work.optimizer, feed, position=loop.Position(), after_step=after_step)
 
     run(6)
     assert [figures.get("skipped", False) for figures in logged] == [False, False, False, True, False, False]
@@ -265,15 +258,14 @@ def test_a_step_in_micro_batches_is_the_step_in_one_batch(data: Path) -> None:
     for micro in (8, 3, 1):
         plan = replace(TINY, training=replace(TINY.training, length=32, rows=8, micro=micro))
         work = Work.of(dataset, plan, STEPS, 0)
-        batches = work.feed.micro_batches(0)
-        assert len(batches) == -(-8 // micro)
+        assert work.feed.micros == len(work.feed.micro_batches(0)) == -(-8 // micro)
         applied: list[torch.Tensor] = []
 
         def keep(*_args: object, work: Work = work, applied: list[torch.Tensor] = applied) -> None:
             applied.extend(p.grad.clone() for p in work.model.parameters() if p.grad is not None)
 
         work.optimizer.step = keep  # type: ignore[method-assign]
-        loop.take_step(work.model, work.optimizer, batches, 0, 10, 0)
+        loop.take_step(work.model, work.optimizer, work.feed, 0, ALONE)
         gradients.append(torch.cat([gradient.flatten() for gradient in applied]))
     scale = gradients[0].abs().max()
     assert (gradients[0] - gradients[1]).abs().max() < 1e-5 * scale

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from unmask.errors import BadInput
 from unmask.progress import task
 from unmask.training import loop
+from unmask.training.distributed import ALONE, World
 from unmask.training.work import VALIDATION_SHARE, VALIDATION_TOKENS, VALIDATIONS, Work
 
 CALIBRATION_SHARE = 0.05  # of the minutes are spent on finding out how long a step takes
@@ -42,7 +43,9 @@ class Budget:
         return any(value is not None for value in asdict(self).values())
 
 
-def steps_for(budget: Budget, rows: int, length: int, trial: Callable[[], Work], begun: float) -> int:
+def steps_for(
+    budget: Budget, rows: int, length: int, trial: Callable[[], Work], begun: float, world: World = ALONE
+) -> int:
     """How many steps a budget buys; minutes are counted from `begun` and measured on a trial that is thrown away."""
     if budget.steps is not None:
         return budget.steps
@@ -52,31 +55,31 @@ def steps_for(budget: Budget, rows: int, length: int, trial: Callable[[], Work],
         raise BadInput("how long? give --minutes, --steps or --tokens")
     seconds = budget.minutes * 60
     work = trial()
-    a_step = _seconds_a_step(work, CALIBRATION_SHARE * seconds)
-    a_token = _seconds_a_validated_token(work)
+    a_step = _seconds_a_step(work, CALIBRATION_SHARE * seconds, world)
+    a_token = _seconds_a_validated_token(work, world)
     left = seconds - (time.perf_counter() - begun) - a_token * work.examples.tokens
     # each step brings its share of the validations with it
-    return max(1, int(left / (a_step + a_token * VALIDATIONS * VALIDATION_SHARE * rows * length)))
+    steps = int(left / (a_step + a_token * VALIDATIONS * VALIDATION_SHARE * rows * length))
+    return world.agree(max(1, steps))
 
 
-def _seconds_a_step(work: Work, seconds: float) -> float:
+def _seconds_a_step(work: Work, seconds: float, world: World) -> float:
     """The median of a few steps; the first two warm up."""
     work.model.train()
     least, most = CALIBRATION_STEPS
     times: list[float] = []
     begun = time.perf_counter()
     with task("Calibrating") as progress:
-        while len(times) < least or (time.perf_counter() - begun < seconds and len(times) < most):
+        while world.agree(len(times) < least or (time.perf_counter() - begun < seconds and len(times) < most)):
             before = time.perf_counter()
-            batches = work.feed.micro_batches(len(times))
-            loop.take_step(work.model, work.optimizer, batches, len(times), work.steps, work.seed)
+            loop.take_step(work.model, work.optimizer, work.feed, len(times), world)
             times.append(time.perf_counter() - before)
             progress(1, note=f"{times[-1]:.2f} s a step")
     return statistics.median(times[2:])
 
 
-def _seconds_a_validated_token(work: Work) -> float:
+def _seconds_a_validated_token(work: Work, world: World) -> float:
     begun = time.perf_counter()
     tokens = min(VALIDATION_TOKENS[0], work.examples.tokens)
-    loop.validate(work.model, work.examples, limit=tokens)
+    loop.validate(work.model, work.examples, tokens, world)
     return (time.perf_counter() - begun) / max(1, tokens)

@@ -14,20 +14,19 @@ from typing import Any
 from transformers import PreTrainedModel
 from transformers.utils import logging
 
-from unmask.files import sha256_of, whole_directory
+from unmask.files import whole_directory
 
 WEIGHTS = "model.safetensors"
 
 
-def export(model: PreTrainedModel, tokenizer: Path, out: Path, card: str) -> str:
-    """Write the model, its tokenizer and its card; gives the SHA-256 of the weights."""
+def export(model: PreTrainedModel, tokenizer: Path, out: Path, card: str) -> None:
+    """Write the model, its tokenizer and its card."""
     with whole_directory(out) as aside:
         with quietly():
             model.save_pretrained(aside)
         for file in tokenizer.iterdir():
             shutil.copy(file, aside / file.name)
         (aside / "README.md").write_text(card, encoding="utf-8")
-    return sha256_of(out / WEIGHTS)
 
 
 @contextmanager

@@ -6,10 +6,9 @@ going on after a stop, on any number of processes, needs one integer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 
@@ -38,12 +37,20 @@ class Feed:
     spans: Mapping[str, Spans] = field(default_factory=dict)  # the same as the data marks them
     fresh: bool = True  # another packing and other hidden tokens in each epoch
 
-    def micro_batches(self, step: int) -> list[Batch]:
-        """The micro-batches of a step, in order."""
-        begin, end = step * self.rows, (step + 1) * self.rows
-        edges = [*range(begin, end, self.micro), end]
+    @property
+    def micros(self) -> int:
+        """How many micro-batches a step has."""
+        return -(-self.rows // self.micro)
+
+    def micro_batches(self, step: int, which: Iterable[int] | None = None) -> list[tuple[int, Batch]]:
+        """The micro-batches of a step, or some of them, each with its number in the whole run."""
         progress = step / max(1, self.steps - 1)
-        return [self._batch(first, last, progress) for first, last in pairwise(edges)]
+        chosen = range(self.micros) if which is None else which
+        return [(step * self.micros + nth, self._micro_batch(step, nth, progress)) for nth in chosen]
+
+    def _micro_batch(self, step: int, nth: int, progress: float) -> Batch:
+        begin = step * self.rows + nth * self.micro
+        return self._batch(begin, min(begin + self.micro, (step + 1) * self.rows), progress)
 
     def _batch(self, begin: int, end: int, progress: float) -> Batch:
         """Blocks `begin` to `end` of the whole run; they may lie in two epochs or, on little text, in many."""

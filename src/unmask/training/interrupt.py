@@ -36,9 +36,8 @@ class Interruption:
         return self.signal is not None
 
     def error(self, line: str) -> UnmaskError:
-        """The error that ends the command, with the exit code of the signal."""
-        assert self.signal is not None
-        return KINDS[self.signal](line)
+        """The error that ends the command, with the exit code of the signal; another process may have heard it."""
+        return KINDS[self.signal or signal.SIGTERM](line)
 
 
 @contextmanager

@@ -12,10 +12,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from math import isfinite
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 from transformers import PreTrainedModel
 
@@ -24,12 +27,13 @@ from unmask.corruption.plan import parse
 from unmask.corruption.randomness import Draws
 from unmask.errors import BadInput, Diverged
 from unmask.objectives.mlm import mlm
-from unmask.records import SPAN_KINDS, Batch
+from unmask.records import SPAN_KINDS
 from unmask.tokens.collate import HeldOutSet
 from unmask.tokens.dataset import Dataset
 from unmask.tokens.examine import marked_spans
 from unmask.tokens.phrases import lexicon as phrase_lexicon
 from unmask.tokens.phrases import read_list
+from unmask.training.distributed import ALONE, World, put
 from unmask.training.feed import Feed
 from unmask.training.optimizer import Optimizer, Optimizing, rate_at
 
@@ -50,6 +54,11 @@ class Training:
     static_masks: bool = False  # the same blocks and the same hidden tokens in every epoch
     dropout: float = 0.0  # none for a single pass over the data
     optimizing: Optimizing = field(default_factory=Optimizing)
+
+    def __post_init__(self) -> None:
+        for name, least in (("length", 3), ("rows", 1), ("micro", 1)):
+            if (value := getattr(self, name)) < least:
+                raise BadInput(f"--{name} {value}: give {least} or more")
 
 
 @dataclass(frozen=True)
@@ -82,26 +91,34 @@ class Stepped:
     blocks: list[int]
 
 
-def take_step(
-    model: PreTrainedModel, optimizer: Optimizer, batches: list[Batch], step: int, steps: int, seed: int
-) -> Stepped:
+def take_step(model: PreTrainedModel, optimizer: Optimizer, feed: Feed, step: int, world: World) -> Stepped:
     """One step: every hidden token of its micro-batches weighs alike; non-finite numbers are never applied."""
-    predicted = sum(len(batch.targets) for batch in batches)
-    loss, correct = 0.0, 0
-    for number, batch in enumerate(batches, start=step * len(batches)):
-        torch.manual_seed(micro_batch_seed(seed, number))
-        outcome = mlm(model, batch)
-        (outcome.loss / max(1, predicted)).backward()
-        loss += outcome.loss.item()
-        correct += int(outcome.correct.item())
+    micros = feed.micro_batches(step, world.share(feed.micros))
+    tokens = sum(int((batch.documents > 0).sum()) for _, batch in micros)
+    predicted, tokens = map(int, world.total(sum(len(batch.targets) for _, batch in micros), tokens))
+    loss, correct = 0.0, 0.0
+    totals: Tensor | None = None
+    for nth in range(-(-feed.micros // world.size)):  # as many rounds for a process with fewer micro-batches
+        for number, batch in micros[nth : nth + 1]:
+            torch.manual_seed(micro_batch_seed(feed.seed, number))
+            outcome = mlm(model, batch)
+            (outcome.loss / max(1, predicted)).backward()
+            loss += outcome.loss.item()
+            correct += outcome.correct.item()
+        if world.reproducible:
+            totals = world.add_in_order(totals, model.parameters())
+    if totals is None:
+        world.add_up(model.parameters())
+    else:
+        put(totals, model.parameters())
+    loss, correct = world.total(loss, correct)
     norm = float(clip_grad_norm_(model.parameters(), optimizer.settings.clip))
-    applied = torch.isfinite(torch.tensor([loss, norm])).all().item() is True
+    applied = isfinite(loss) and isfinite(norm)
     if applied:
-        optimizer.step(step, steps)
+        optimizer.step(step, feed.steps)
     optimizer.clear()
     measured = Measured(loss / max(1, predicted), correct / max(1, predicted), predicted)
-    tokens = sum(int((batch.documents > 0).sum()) for batch in batches)
-    return Stepped(measured, norm, applied, tokens, [int(n) for batch in batches for n in batch.numbers])
+    return Stepped(measured, norm, applied, tokens, [int(n) for _, batch in micros for n in batch.numbers])
 
 
 def micro_batch_seed(seed: int, number: int) -> int:
@@ -110,16 +127,17 @@ def micro_batch_seed(seed: int, number: int) -> int:
 
 
 @torch.no_grad()
-def validate(model: PreTrainedModel, examples: HeldOutSet, limit: int | None = None) -> Measured:
-    """Loss and accuracy on the fixed held-out examples."""
-    loss, correct, predicted = 0.0, 0, 0
+def validate(model: PreTrainedModel, examples: HeldOutSet, limit: int | None = None, world: World = ALONE) -> Measured:
+    """Loss and accuracy on the fixed held-out examples, whose batches the processes share."""
+    loss, correct, predicted = 0.0, 0.0, 0.0
     with evaluating(model):
-        for held_out in examples.batches(limit=limit):
+        for held_out in islice(examples.batches(limit=limit), world.rank, None, world.size):
             outcome = mlm(model, held_out.batch)
             loss += outcome.loss.item()
             correct += int(outcome.correct.item())
             predicted += outcome.predicted
-    return Measured(loss / max(1, predicted), correct / max(1, predicted), predicted)
+    loss, correct, predicted = world.total(loss, correct, predicted)
+    return Measured(loss / max(1, predicted), correct / max(1, predicted), int(predicted))
 
 
 @contextmanager
@@ -161,27 +179,25 @@ def train(
     model: PreTrainedModel,
     optimizer: Optimizer,
     feed: Feed,
-    settings: Training,
     *,
     position: Position,
-    steps: int,
-    seed: int,
     after_step: Callable[[Position, dict[str, Any]], None],
+    world: World = ALONE,
 ) -> Position:
     """Train from a position to the last step; `after_step` logs, validates, saves and may stop by raising."""
     model.train()
-    while position.step < steps:
+    rates = optimizer.settings
+    while position.step < feed.steps:
         begun = time.perf_counter()
-        batches = feed.micro_batches(position.step)
-        did = take_step(model, optimizer, batches, position.step, steps, seed)
+        did = take_step(model, optimizer, feed, position.step, world)
         seconds = time.perf_counter() - begun
-        factor = rate_at(position.step, steps, settings.optimizing.warmup, settings.optimizing.decay)
+        factor = rate_at(position.step, feed.steps, rates.warmup, rates.decay)
         figures: dict[str, Any] = {
             "step": position.step + 1,
             "loss": did.measured.loss,
             "accuracy": did.measured.accuracy,
             "hidden_rate": did.measured.predicted / max(1, did.tokens),
-            "learning_rate": settings.optimizing.adamw * factor,
+            "learning_rate": rates.adamw * factor,
             "gradient_norm": did.gradient,
             "tokens": position.tokens + did.tokens,
             "tokens_per_second": did.tokens / seconds,

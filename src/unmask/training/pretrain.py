@@ -6,6 +6,8 @@ In: a data directory, a recipe and a budget. Out: a run directory with a model t
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import exp
 from pathlib import Path
@@ -15,7 +17,7 @@ import torch
 
 from unmask import __version__
 from unmask.errors import BadInput
-from unmask.files import digest
+from unmask.files import digest, sha256_of
 from unmask.progress import Step, say, task
 from unmask.results import Trained
 from unmask.tokens.dataset import Dataset
@@ -23,9 +25,10 @@ from unmask.tokens.phrases import read_list
 from unmask.training import checkpoint, export, loop
 from unmask.training.allocator import keep_large_blocks
 from unmask.training.budget import Budget, steps_for
+from unmask.training.distributed import World, joined
 from unmask.training.interrupt import Interruption, interruptible
 from unmask.training.loop import Measured, Position
-from unmask.training.run import FORMAT, Run, describe, opened
+from unmask.training.run import FORMAT, Run, describe, opened, read_description
 from unmask.training.work import VALIDATIONS, Recipe, Work
 
 LOGGED = 1000  # steps logged over a run; where it has fewer, every one
@@ -49,6 +52,7 @@ def pretrain(
     seed: int = 0,
     resume: bool = False,
     saving: Saving | None = None,
+    reproducible: bool = False,
 ) -> Trained:
     """Train a recipe on a data directory, or go on with a run that was stopped."""
     begun = time.perf_counter()
@@ -64,7 +68,11 @@ def pretrain(
         "seed": seed,
         "budget": asdict(budget) if budget.given else None,
     }
-    with opened(out, asked, resume=resume) as run, interruptible() as interruption:
+    with (
+        joined(reproducible=reproducible) as world,
+        shared(out, asked, resume, world) as run,
+        interruptible() as interruption,
+    ):
         keep_large_blocks()
         torch.set_num_threads(run.description.get("threads", torch.get_num_threads()))
         if "steps" not in run.description:
@@ -72,43 +80,56 @@ def pretrain(
             def trial() -> Work:
                 return Work.of(dataset, recipe, CALIBRATED_STEPS, seed)
 
-            steps = steps_for(budget, recipe.training.rows, recipe.training.length, trial, begun)
-            run = describe(run, steps, torch.get_num_threads())
+            steps = steps_for(budget, recipe.training.rows, recipe.training.length, trial, begun, world)
+            run = describe(run, steps, torch.get_num_threads(), write=world.first)
         work = Work.of(dataset, recipe, run.description["steps"], seed)
-        position = carry_out(work, run, interruption, saving or Saving())
-        return finish(work, run, position)
+        position = carry_out(work, run, interruption, saving or Saving(), world)
+        return finish(work, run, position, world)
 
 
-def carry_out(work: Work, run: Run, interruption: Interruption, saving: Saving) -> Position:
+@contextmanager
+def shared(out: Path, asked: dict[str, Any], resume: bool, world: World) -> Iterator[Run]:
+    """The run directory: opened and locked by the first process, looked at by the others."""
+    if world.first:
+        with opened(out, asked, resume=resume) as run:
+            world.wait()
+            yield run
+    else:
+        world.wait()
+        known = (out / "run.json").exists()
+        yield Run(out, read_description(out) if known else asked)
+
+
+def carry_out(work: Work, run: Run, interruption: Interruption, saving: Saving, world: World) -> Position:
     """Train to the last step from where the run stands."""
+    if work.feed.micros < world.size:
+        raise BadInput(
+            f"{work.feed.micros} micro-batches in a step cannot keep {world.size} processes busy: "
+            f"give a smaller --micro than {work.feed.micro}"
+        )
     saved = checkpoint.newest(run.checkpoints)
     position = Position() if saved is None else work.go_on(saved)
-    run.rewind(position.step if saved else -1)
+    world.wait()  # nobody writes a new checkpoint while another still reads the old
+    if world.first:
+        run.rewind(position.step if saved else -1)
     if saved:
         say(f"going on from step {position.step:,}")
     with task("Training", total=work.steps) as progress:
         progress(position.step)
-        watch = Watch(work, run, interruption, saving, progress)
+        watch = Watch(work, run, interruption, saving, progress, world)
         if position.step == 0:
             watch.validate(0)
-        return loop.train(
-            work.model,
-            work.optimizer,
-            work.feed,
-            work.recipe.training,
-            position=position,
-            steps=work.steps,
-            seed=work.seed,
-            after_step=watch,
-        )
+        return loop.train(work.model, work.optimizer, work.feed, position=position, after_step=watch, world=world)
 
 
 class Watch:
     """What happens after each step: logging, validating, saving, stopping."""
 
-    def __init__(self, work: Work, run: Run, interruption: Interruption, saving: Saving, progress: Step) -> None:
+    def __init__(
+        self, work: Work, run: Run, interruption: Interruption, saving: Saving, progress: Step, world: World
+    ) -> None:
         self.work, self.run, self.interruption = work, run, interruption
-        self.saving, self.progress = saving, progress
+        self.saving, self.progress, self.world = saving, progress, world
         self.validations = {round(work.steps * part / VALIDATIONS) for part in range(1, VALIDATIONS)}
         self.validations -= {0, work.steps}
         self.last = ""
@@ -118,17 +139,19 @@ class Watch:
         """Do what is due after this step."""
         steps = self.work.steps
         if figures.get("skipped") or position.step % max(1, steps // LOGGED) == 0:
-            self.run.log(figures)
+            self.log(figures)
         if position.step in self.validations:
             self.validate(position.step)
         now = "loss {loss:.2f} · {accuracy:.0%} · rate {learning_rate:.1e} · {tokens_per_second:,.0f} tokens/s"
         self.progress(1, note=now.format(**figures) + self.last)
         finished = position.step == steps
         due = time.monotonic() - self.saved_at >= self.saving.seconds
-        if finished or due or self.interruption.asked:
+        # a signal may reach the processes at different steps: all stop at the same one
+        (asked,) = self.world.total(self.interruption.asked)
+        if self.world.first and (finished or due or asked):
             self.work.save(self.run.checkpoints, position, self.saving.keep)
             self.saved_at = time.monotonic()
-        if self.interruption.asked and not finished:
+        if asked and not finished:
             raise self.interruption.error(
                 f"stopped after step {position.step:,} of {steps:,}, saved in {self.run.path}; "
                 "the same command with --resume goes on"
@@ -136,17 +159,23 @@ class Watch:
 
     def validate(self, step: int) -> None:
         """Measure on the fixed masks, on a sample of them."""
-        measured = self.work.validate()
+        measured = self.work.validate(self.world)
         self.last = f" · held out {measured.loss:.2f}, {measured.accuracy:.0%}"
-        self.run.log({"step": step, **_validation(measured)})
+        self.log({"step": step, **_validation(measured)})
+
+    def log(self, figures: dict[str, Any]) -> None:
+        """Add a line to the metrics, once for all processes."""
+        if self.world.first:
+            self.run.log(figures)
 
 
-def finish(work: Work, run: Run, position: Position) -> Trained:
+def finish(work: Work, run: Run, position: Position, world: World) -> Trained:
     """Measure on all held-out text, export the model and say what came out."""
     with task("Validating") as progress:
-        final = loop.validate(work.model, work.examples)
+        final = loop.validate(work.model, work.examples, world=world)
         progress(1, note=f"loss {final.loss:.3f} · accuracy {final.accuracy:.1%}")
-    run.log({"step": work.steps, **_validation(final), "final": True})
+    if world.first:
+        run.log({"step": work.steps, **_validation(final), "final": True})
     figures = {
         "parameters": work.parameters,
         "vocabulary": work.dataset.vocabulary.size,
@@ -159,7 +188,9 @@ def finish(work: Work, run: Run, position: Position) -> Trained:
         "predicted": final.predicted,
     }
     card = export.model_card(run.description, work.dataset.manifest, figures)
-    sha256 = export.export(work.model, work.dataset.path / "tokenizer", run.model, card)
+    if world.first:
+        export.export(work.model, work.dataset.path / "tokenizer", run.model, card)
+    world.wait()
     return Trained(
         path=run.path,
         model=run.model,
@@ -170,7 +201,7 @@ def finish(work: Work, run: Run, position: Position) -> Trained:
         seconds=position.seconds,
         loss=final.loss,
         accuracy=final.accuracy,
-        weights_sha256=sha256,
+        weights_sha256=sha256_of(run.model / export.WEIGHTS),
     )
 
 

@@ -115,10 +115,11 @@ def opened(path: Path, asked: dict[str, Any], *, resume: bool) -> Iterator[Run]:
             yield Run(path, asked)
 
 
-def describe(run: Run, steps: int, threads: int) -> Run:
+def describe(run: Run, steps: int, threads: int, *, write: bool = True) -> Run:
     """Settle what was left to the start of the run: how many steps the budget buys, on how many threads."""
     description = {**run.description, "steps": steps, "threads": threads}
-    write_json(run.path / "run.json", sealed(description))
+    if write:
+        write_json(run.path / "run.json", sealed(description))
     return Run(run.path, description)
 
 

@@ -17,6 +17,7 @@ from unmask.models.families import build
 from unmask.tokens.collate import HELD_OUT_LENGTH, HeldOutSet
 from unmask.tokens.dataset import Dataset
 from unmask.training import checkpoint, loop
+from unmask.training.distributed import World
 from unmask.training.feed import Feed
 from unmask.training.loop import Measured, Position, Training
 from unmask.training.optimizer import Optimizer
@@ -92,12 +93,12 @@ class Work:
         moment = checkpoint.Checkpoint(position.step, tensors, self.optimizer.tensors(), asdict(position))
         checkpoint.save(folder, moment, keep=keep)
 
-    def validate(self) -> Measured:
+    def validate(self, world: World) -> Measured:
         """Measure on a sample of the held-out text whose size is a share of what the run trains on."""
         trained_on = self.steps * self.recipe.training.rows * self.recipe.training.length
         least, most = VALIDATION_TOKENS
         limit = min(most, max(least, int(trained_on * VALIDATION_SHARE)))
-        return loop.validate(self.model, self.examples, limit=limit)
+        return loop.validate(self.model, self.examples, limit, world)
 
     @property
     def parameters(self) -> int:

@@ -1,0 +1,121 @@
+"""Many processes: who computes which micro-batch, and how the parts become one step.
+
+The unit of work is the micro-batch. Processes share the micro-batches of a step out among themselves and add up what
+they found, so the number of processes changes who computes, not what is computed. A sum in another order differs in
+its last bits; `reproducible` adds the gradients of micro-batches one by one in their own order, whoever computed them,
+and then the weights have the same hash on any number of processes (with the same number of threads in each).
+
+`torchrun --nproc-per-node N -m unmask pretrain …` starts N processes; a single one needs no launcher.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import torch
+from torch import Tensor, distributed
+from torch.nn import Parameter
+
+from unmask.errors import BadInput
+
+PATIENCE = timedelta(seconds=60)  # for a process that does not answer; then torchrun starts all of them again
+
+
+@dataclass(frozen=True)
+class World:
+    """All processes of a run, seen from one of them."""
+
+    rank: int = 0
+    size: int = 1
+    reproducible: bool = False
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the process that writes."""
+        return self.rank == 0
+
+    def share(self, count: int) -> range:
+        """Which of `count` things this process does."""
+        return range(self.rank, count, self.size)
+
+    def total(self, *figures: float) -> list[float]:
+        """Each figure, summed over all processes."""
+        if self.size == 1:
+            return [float(figure) for figure in figures]
+        sums = torch.tensor(figures, dtype=torch.float64)
+        distributed.all_reduce(sums)
+        return sums.tolist()
+
+    def agree(self, number: int) -> int:
+        """The number that the first process has, for everyone."""
+        return int(self.total(number if self.first else 0)[0])
+
+    def wait(self) -> None:
+        """Go on when all processes are here."""
+        if self.size > 1:
+            distributed.barrier()
+
+    def add_up(self, parameters: Iterable[Parameter]) -> None:
+        """Sum the gradients of all processes, each into its place: every process then has all of it."""
+        if self.size == 1:
+            return
+        own = [parameter for parameter in parameters if parameter.requires_grad]
+        flat = _flat(own)
+        distributed.all_reduce(flat)
+        _spread(flat, own)
+
+    def add_in_order(self, totals: Tensor | None, parameters: Iterable[Parameter]) -> Tensor:
+        """Add this round's gradients to the totals, micro-batch by micro-batch: the processes in their order."""
+        own = [parameter for parameter in parameters if parameter.requires_grad]
+        flat = _flat(own)
+        rounds = [flat]
+        if self.size > 1:
+            rounds = [torch.empty_like(flat) for _ in range(self.size)]
+            distributed.all_gather(rounds, flat)
+        for gradient in rounds:
+            totals = gradient.clone() if totals is None else totals.add_(gradient)
+        for parameter in own:
+            parameter.grad = None
+        assert totals is not None
+        return totals
+
+
+ALONE = World()
+
+
+def _flat(parameters: list[Parameter]) -> Tensor:
+    """All gradients in one row; zeros where there is none."""
+    return torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters])
+
+
+def _spread(flat: Tensor, parameters: list[Parameter]) -> None:
+    """Gradients from one row back to where they belong."""
+    pieces = flat.split([parameter.numel() for parameter in parameters])
+    for parameter, piece in zip(parameters, pieces, strict=True):
+        parameter.grad = piece.view_as(parameter)
+
+
+def put(totals: Tensor, parameters: Iterable[Parameter]) -> None:
+    """Put summed gradients where an optimizer looks for them."""
+    _spread(totals, [parameter for parameter in parameters if parameter.requires_grad])
+
+
+@contextmanager
+def joined(*, reproducible: bool = False) -> Iterator[World]:
+    """The processes that torchrun started, or just this one."""
+    try:
+        size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
+    except ValueError:
+        raise BadInput("WORLD_SIZE and RANK in the environment are set by torchrun and are whole numbers") from None
+    if size == 1:
+        yield World(reproducible=reproducible)
+        return
+    distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
+    try:
+        yield World(rank, size, reproducible)
+    finally:
+        distributed.destroy_process_group()

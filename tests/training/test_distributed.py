@@ -1,0 +1,101 @@
+"""Real processes under torchrun, talking over gloo."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unmask.training.distributed import World
+
+SETTINGS = ["--recipe", "tiny", "--steps", "8", "--length", "32", "--rows", "16", "--micro", "4", "--save-seconds", "0"]
+
+
+def command(processes: int, data: Path, out: Path, *extra: str) -> list[str]:
+    launch = [sys.executable, "-m"]
+    if processes > 1:
+        launch += ["torch.distributed.run", "--standalone", "--nproc-per-node", str(processes), "-m"]
+    return [*launch, "unmask", "pretrain", str(data), "--out", str(out), "--json", *SETTINGS, *extra]
+
+
+def train(processes: int, data: Path, out: Path, *extra: str) -> dict[str, object]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command(processes, data, out, *extra), capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    answers = done.stdout.splitlines()
+    assert len(answers) == 1, "one process speaks for all"
+    return json.loads(answers[0])
+
+
+@pytest.fixture(scope="module")
+def alone(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    return train(1, data, tmp_path_factory.mktemp("alone") / "run", "--reproducible")
+
+
+def losses(run: object) -> list[float]:
+    lines = map(json.loads, (Path(str(run)) / "metrics.jsonl").read_text().splitlines())
+    return [line["loss"] for line in lines if "loss" in line]
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_the_number_of_processes_changes_who_computes_and_not_what(
+    data: Path, tmp_path: Path, alone: dict[str, object], processes: int
+) -> None:
+    several = train(processes, data, tmp_path / "run")
+    assert several["tokens"] == alone["tokens"]
+    np.testing.assert_allclose(losses(several["path"]), losses(alone["path"]), rtol=0, atol=1e-5)
+    assert abs(float(str(several["loss"])) - float(str(alone["loss"]))) < 1e-5
+
+
+def test_reproducible_sums_give_the_same_weights_on_any_number_of_processes(
+    data: Path, tmp_path: Path, alone: dict[str, object]
+) -> None:
+    several = train(2, data, tmp_path / "run", "--reproducible")
+    assert several["weights_sha256"] == alone["weights_sha256"]
+
+
+def test_a_killed_process_and_a_resume_on_another_number_of_processes_end_with_the_same_weights(
+    data: Path, tmp_path: Path, alone: dict[str, object]
+) -> None:
+    run = tmp_path / "run"
+    process = subprocess.Popen(
+        command(2, data, run, "--reproducible"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while not list(run.glob("checkpoints/step-*")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    again = train(1, data, run, "--reproducible", "--resume")
+    assert again["weights_sha256"] == alone["weights_sha256"]
+
+
+def test_every_block_of_every_epoch_is_consumed_once_by_a_thousand_ranks_that_restart_and_change_in_number() -> None:
+    draw = np.random.default_rng(0)
+    micros, steps, per_epoch = 1536, 60, 40_000
+    consumed: list[int] = []
+    step, saved = 0, 0
+    while step < steps:
+        size = int(draw.choice([1024, 512, 96, 1, 1000]))
+        for _ in range(int(draw.integers(1, 9))):
+            if step == steps:
+                break
+            shares = [World(rank, size).share(micros) for rank in range(size)]
+            consumed[step * micros :] = sorted(step * micros + nth for share in shares for nth in share)
+            step += 1
+            saved = step if draw.random() < 0.3 else saved
+        step = saved if step < steps else step  # killed: back to the last checkpoint
+    assert consumed == list(range(steps * micros))
+    epochs = np.array(consumed) // per_epoch
+    assert all(len(set(np.array(consumed)[epochs == e] % per_epoch)) == (epochs == e).sum() for e in set(epochs))
