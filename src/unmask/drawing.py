@@ -105,10 +105,8 @@ def draw_audit(audited: Audited, *, colour: bool = True) -> Text:
     """What a policy really does."""
     drawing = Text()
     asked = "" if audited.asked is None else f", asked {audited.asked:.2%}"
-    drawing.append(audited.policy, style="bold" if colour else "")
-    drawing.append(
-        f" · {audited.rows:,} rows, {audited.tokens:,} tokens that may be hidden, {audited.hidden:,} hidden\n"
-    )
+    drawing.append(f"{audited.policy}\n\n", style="bold" if colour else "")
+    drawing.append(f"{audited.rows:,} rows, {audited.tokens:,} tokens that may be hidden, {audited.hidden:,} hidden\n")
     drawing.append(
         f"rate      {audited.rate:.2%}{asked}; of nine rows in ten {audited.rate_low:.2%} to {audited.rate_high:.2%}\n"
     )

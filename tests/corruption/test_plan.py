@@ -98,7 +98,43 @@ def test_a_setting_that_no_policy_has_is_one_clear_line():
         parse("token, word", longest=3)
 
 
-@pytest.mark.parametrize("line", ["span", "span 0.7, token 0.3", "token until 0.3; phrase 1, word 2 until 0.6; entity"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "span",
+        "span 0.7, token 0.3",
+        "token until 0.3; phrase 1, word 2 until 0.6; entity",
+        "span p=0.5 longest=4 0.7, token mask=1.0 random=0.0 replacement=frequency 0.3",
+        "ngram longest=2 weights=1/3 until 0.5; sentinel mean=4.0 rolled=false",
+    ],
+)
 def test_a_plan_is_written_as_it_was_read(line):
     assert str(parse(line)) == line
     assert parse(line).spanned == [kind for kind in ("entity", "phrase") if kind in line]
+
+
+def test_settings_stand_behind_their_policy():
+    first, second = (part.policy for part in parse("span longest=4 0.7, token mask=1 random=0 0.3").stages[0].parts)
+    assert first == policy.named("span", longest=4)
+    assert second == policy.named("token", mask=1.0, random=0.0)
+    assert parse("sentinel rolled=false").stages[0].parts[0].policy.settings["rolled"] is False
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("span longest=4.5", "setting longest=4.5: give a number"),
+        ("span p=0.1/0.2", "setting p=0.1/0.2: give a number"),
+        ("token mask=nan", "setting mask=nan: give a number"),
+        ("span lengest=4", "policy 'span' has no setting 'lengest'"),
+        ("sentinel rolled=1", "setting rolled=1: give true or false"),
+        ("token mask=0.9 random=0.2", "together at most 1"),
+        ("token replacement=often", "replacement 'often' is unknown"),
+        ("span 0.7 0.3", "not understood"),
+        ("span 0.7, ", "not understood"),
+        ("", "stages end at"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_one_clear_line(line, why):
+    with pytest.raises(BadInput, match=why):
+        parse(line)

@@ -5,13 +5,15 @@ would write, and is JSON on the way to a run directory and back.
 
     "span 0.7, token 0.3"                                   seven rows in ten by span, the others by token
     "token until 0.3; phrase until 0.6; entity"             ERNIE's three stages
+    "span p=0.5 longest=4"                                  settings that are not the published ones
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -32,6 +34,11 @@ class Part:
     policy: Policy
     weight: float = 1.0
 
+    def __str__(self) -> str:
+        usual = POLICIES[self.policy.name].settings
+        changed = {key: value for key, value in self.policy.settings.items() if value != usual[key]}
+        return " ".join([self.policy.name, *(f"{key}={_spelt(value)}" for key, value in changed.items())])
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -41,8 +48,7 @@ class Stage:
     until: float = 1.0
 
     def __str__(self) -> str:
-        weighed = (f" {part.weight:g}" if len(self.parts) > 1 else "" for part in self.parts)
-        mixture = ", ".join(part.policy.name + weight for part, weight in zip(self.parts, weighed, strict=True))
+        mixture = ", ".join(f"{part} {part.weight:g}" if len(self.parts) > 1 else str(part) for part in self.parts)
         return mixture + (f" until {self.until:g}" if self.until < 1 else "")
 
     def __post_init__(self) -> None:
@@ -121,19 +127,53 @@ def parse(line: str, rate: str | float | None = None, *, fresh: bool = True, **s
 
 
 def _part(text: str, fresh: bool, settings: Mapping[str, Any]) -> Part:
-    name, _, weight = text.strip().partition(" ")
-    known = named(name).settings
+    name, *words = text.split() or [""]
+    known = named(name).settings if name != "" else _misread(text)
     chosen = {key: value for key, value in settings.items() if key in known}
-    return Part(named(name, fresh=fresh, **chosen), _number(weight or "1", text))
+    written = dict(word.split("=", 1) for word in words if "=" in word)
+    chosen |= {key: _setting(key, value, known.get(key)) for key, value in written.items()}
+    weights = [word for word in words if "=" not in word]
+    if len(weights) > 1:
+        _misread(text)
+    return Part(named(name, fresh=fresh, **chosen), _number("".join(weights) or "1", text))
+
+
+def _setting(key: str, text: str, usual: Any) -> Any:
+    """A setting as it is written, of the same kind as its usual value."""
+    if isinstance(usual, str):
+        return text
+    if isinstance(usual, bool):
+        if text not in ("true", "false"):
+            raise BadInput(f"setting {key}={text}: give true or false")
+        return text == "true"
+    try:
+        numbers = [int(part) if isinstance(usual, int) else float(part) for part in text.split("/")]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(map(math.isfinite, numbers)) or (usual is not None and len(numbers) > 1):
+        raise BadInput(
+            f"setting {key}={text}: give a number" + (", or several with / between" if usual is None else "")
+        )
+    return numbers if usual is None else numbers[0]
+
+
+def _spelt(value: Any) -> str:
+    """A setting as `_setting` reads it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "/".join(f"{part:g}" for part in value) if isinstance(value, list | tuple) else f"{value}"
 
 
 def _number(text: str, where: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise BadInput(
-            f"policy {where.strip()!r} is not understood: write 'span 0.7, token 0.3' or 'token until 0.3; entity'"
-        ) from None
+        _misread(where)
+
+
+def _misread(where: str) -> NoReturn:
+    forms = "write 'span 0.7, token 0.3', 'token until 0.3; entity' or 'span p=0.5 longest=4'"
+    raise BadInput(f"policy {where.strip()!r} is not understood: {forms}")
 
 
 def corrupt_by(blocks: Blocks, plan: Plan, vocabulary: Vocabulary, *, seed: int, progress: float = 0.0) -> Corrupted:

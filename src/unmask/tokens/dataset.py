@@ -14,7 +14,7 @@ In: sources of raw text. Out: a directory that training reads, the same bytes fo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -93,8 +93,8 @@ class Dataset:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The size and the special ids of the tokenizer."""
-        return tokenizers.vocabulary(self.tokenizer())
+        """The size and the special ids of the tokenizer, and how often the training text has each id."""
+        return replace(tokenizers.vocabulary(self.tokenizer()), counts=self.counts)
 
     def split(self, name: str) -> Shards:
         """The tokens of a split, `train` or `valid`."""

@@ -6,7 +6,6 @@ In: a data directory. Out: an `Audited`, or phrases.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +75,7 @@ def collocations(path: Path | str, *, longest: int = 5, least: int = 10, top: in
 
 def _vocabulary(dataset: Dataset, sentinels: bool, length: int) -> Vocabulary:
     if not sentinels:
-        return replace(dataset.vocabulary, counts=dataset.counts)
+        return dataset.vocabulary
     tokenizer = dataset.tokenizer()
     add_sentinels(tokenizer, max(100, needed(length)))
     return sentinel_vocabulary(tokenizer)
