@@ -9,7 +9,7 @@ demo: $(READY)
 	$(BIN)/unmask demo
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check .
