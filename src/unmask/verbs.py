@@ -44,6 +44,7 @@ def prepare(
     entities: Location | None = None,
     phrases: Location | None = None,
     spacy: str | None = None,
+    segmenter: str | None = None,
     overwrite: bool = False,
 ) -> Prepared:
     """Make a data directory of raw text.
@@ -64,6 +65,7 @@ def prepare(
         entities: A file with an entity a line, to be marked in the text for the policy entity.
         phrases: A file with a phrase a line, to be marked in the text for the policy phrase.
         spacy: A spaCy pipeline that marks entities, and noun chunks as phrases (pip install 'unmask[spacy]').
+        segmenter: What cuts text into words, if not the tokenizer: module:function, such as jieba:cut.
         overwrite: Replace what is already in the data directory.
     """
     from unmask.tokens.dataset import prepare as run
@@ -82,6 +84,7 @@ def prepare(
         entities=None if entities is None else str(entities),
         phrases=None if phrases is None else str(phrases),
         spacy=spacy,
+        segmenter=segmenter,
         overwrite=overwrite,
     )
 
@@ -297,8 +300,6 @@ def audit(
         policy: What is hidden: span, "span 0.7, token 0.3" and so on, as it is at the beginning of a training.
         rate: How much is hidden, such as 0.15; the policy's published rate if not given.
         length: Tokens in a block.
-        rows: Blocks in a step.
-        micro: Blocks in a micro-batch: what is computed at once, and what processes share out.
         blocks: How many blocks of the training text, at the most.
         phrases: A file with a phrase a line, for the policies entity, phrase and collocation; else as the data marks.
         seed: Which blocks, and which positions are hidden.

@@ -36,6 +36,7 @@ from unmask.tokens import tokenizer as tokenizers
 from unmask.tokens.encoding import Finders, batches, encode_split
 from unmask.tokens.explain import readme
 from unmask.tokens.manifest import verify
+from unmask.tokens.segments import Segmenter, named_segmenter
 from unmask.tokens.shards import SHARD_TOKENS, Shards, write_array
 from unmask.tokens.spans import Finder, Spans, gazetteer_file, spacy_finders
 
@@ -43,7 +44,7 @@ __all__ = ["Dataset", "Settings", "prepare", "verify"]
 
 SPLITS = ("train", "valid")
 PLACES = 8  # that a sample of documents is taken from
-MARKING = ("entities", "phrases", "spacy")  # settings that are told of only when they are given
+MARKING = ("entities", "phrases", "spacy", "segmenter")  # settings that are told of only when they are given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,7 @@ class Settings:
     entities: str | None = None  # a gazetteer of entities to mark, a phrase a line
     phrases: str | None = None  # the same for phrases
     spacy: str | None = None  # a spaCy pipeline that marks entities, and noun chunks as phrases
+    segmenter: str | None = None  # module:function, from a text to its words; none: the tokenizer's own words
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "shard_tokens"):
@@ -90,6 +92,11 @@ class Dataset:
     def tokenizer(self) -> PreTrainedTokenizerFast:
         """The tokenizer the documents were encoded with."""
         return tokenizers.load(self.path / "tokenizer")
+
+    def segmenter(self) -> Segmenter | None:
+        """What cut the text into words, if not the tokenizer."""
+        name = self.manifest["settings"].get("segmenter")
+        return None if name is None else named_segmenter(name)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -131,6 +138,8 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **set
     chosen = Settings(**settings)
     config = CollectConfig(field=chosen.field, min_characters=chosen.min_characters, valid=chosen.valid)
     given, finders = _given_tokenizer(chosen), _finders(chosen)
+    if chosen.segmenter is not None:
+        named_segmenter(chosen.segmenter)
     target = out.resolve()
     _check_free(out, overwrite)
     with whole_directory(target) as folder:
@@ -217,6 +226,7 @@ def _encode(
                 tokenizer,
                 shard_tokens=settings.shard_tokens,
                 finders=finders,
+                segmenter=named_segmenter(settings.segmenter) if settings.segmenter else None,
                 step=step,
             )
             tokens[split] = shards.tokens

@@ -20,9 +20,10 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.progress import Step
 from unmask.records import Mark
+from unmask.tokens.segments import Segmenter, encode_words
 from unmask.tokens.shards import ShardWriter
 from unmask.tokens.spans import Finder, Span, SpanWriter, apart
-from unmask.tokens.tokenizer import Encoded, encode, vocabulary
+from unmask.tokens.tokenizer import Encoded, vocabulary
 
 BATCH = 256  # documents encoded at a time: enough for every core, little enough to stay out of the way
 
@@ -37,13 +38,14 @@ def encode_split(
     *,
     shard_tokens: int,
     finders: Finders,
+    segmenter: Segmenter | None,
     step: Step,
 ) -> tuple[ShardWriter, dict[str, int]]:
     """Write a split; what it has in figures, and how many spans of each kind."""
     with ExitStack() as files:
         shards = files.enter_context(ShardWriter(folder, vocabulary(tokenizer).size, shard_tokens))
         spans = {kind: files.enter_context(SpanWriter(folder, kind)) for kind in finders}
-        for (texts, marks), encoded in _encoded(tokenizer, batches(documents), offsets=bool(spans)):
+        for (texts, marks), encoded in _encoded(tokenizer, batches(documents), segmenter, offsets=bool(spans)):
             for kind, writer in spans.items():
                 writer.add(encoded, _found(kind, texts, marks, finders[kind]))
             shards.add(encoded)
@@ -63,13 +65,13 @@ def batches(documents: Path) -> Iterator[Documents]:
 
 
 def _encoded(
-    tokenizer: PreTrainedTokenizerFast, documents: Iterator[Documents], offsets: bool
+    tokenizer: PreTrainedTokenizerFast, documents: Iterator[Documents], segmenter: Segmenter | None, offsets: bool
 ) -> Iterator[tuple[Documents, list[Encoded]]]:
     """Batches in order, some ahead: one is taken apart by Python while the next is encoded without it."""
     with ThreadPoolExecutor(2) as workers:
         ahead: deque[tuple[Documents, Future[list[Encoded]]]] = deque()
         for batch in documents:
-            ahead.append((batch, workers.submit(encode, tokenizer, batch[0], offsets=offsets)))
+            ahead.append((batch, workers.submit(encode_words, tokenizer, batch[0], segmenter, offsets=offsets)))
             if len(ahead) > 3:
                 done, future = ahead.popleft()
                 yield done, future.result()

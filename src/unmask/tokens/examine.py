@@ -46,7 +46,7 @@ def audit_data(
     spans = {} if phrases else marked_spans(dataset, plan, split)
     batches = _batches(dataset, split, length, blocks, seed, known, spans)
     if phrases:
-        lexicon = phrase_lists.lexicon(dataset.tokenizer(), phrases)
+        lexicon = phrase_lists.lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
         for kind in plan.spanned:
             batches = _marked(batches, lexicon, known, kind)
     return audit(batches, plan, known, seed=seed)

@@ -22,7 +22,8 @@ from unmask.files import saving
 from unmask.progress import task
 from unmask.records import Flags
 from unmask.results import Phrase
-from unmask.tokens.tokenizer import encode, vocabulary
+from unmask.tokens.segments import Segmenter, encode_words
+from unmask.tokens.tokenizer import vocabulary
 
 
 def collocations(
@@ -82,8 +83,8 @@ def read_list(path: Path | str) -> list[str]:
     return phrases
 
 
-def lexicon(tokenizer: PreTrainedTokenizerFast, phrases: Sequence[str]) -> Lexicon:
-    """The phrases as the tokenizer's words, as they stand at the beginning of a text and inside of it."""
-    spaced = encode(tokenizer, [*phrases, *(f" {phrase}" for phrase in phrases)])
+def lexicon(tokenizer: PreTrainedTokenizerFast, phrases: Sequence[str], segmenter: Segmenter | None = None) -> Lexicon:
+    """The phrases as words, as they stand at the beginning of a text and inside of it."""
+    spaced = encode_words(tokenizer, [*phrases, *(f" {phrase}" for phrase in phrases)], segmenter)
     split = (np.split(one.ids, np.flatnonzero(one.word_starts)[1:]) for one in spaced if len(one.ids))
     return Lexicon.of([[word.tolist() for word in words] for words in split])

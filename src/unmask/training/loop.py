@@ -159,7 +159,8 @@ def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int) -> Feed
         raise BadInput(f"--policy {min(unfit)}: masked language modelling restores what {fitting} hide")
     lexicons: dict[str, Lexicon] = {}
     if settings.phrases is not None:
-        lexicons = dict.fromkeys(hiding.spanned, phrase_lexicon(dataset.tokenizer(), read_list(settings.phrases)))
+        phrases = phrase_lexicon(dataset.tokenizer(), read_list(settings.phrases), dataset.segmenter())
+        lexicons = dict.fromkeys(hiding.spanned, phrases)
     return Feed(
         stream=dataset.split("train"),
         vocabulary=dataset.vocabulary,
