@@ -17,8 +17,10 @@ from unmask.journey import demo
 from unmask.progress import shown
 from unmask.terminal import drawn
 
+PICTURE = Path(__file__).with_name("demo.svg")
 
-def main(minutes: float = 2.5, out: Path = Path(__file__).with_name("demo.svg")) -> None:
+
+def main(minutes: float = 2.5, out: Path = PICTURE) -> None:
     """Take the journey and keep what it said."""
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     with tempfile.TemporaryDirectory() as place, shown(console, moving=False):
