@@ -57,7 +57,7 @@ class Watched:
         elif (now := time.perf_counter()) - self.said >= NOW_AND_THEN:
             self.said = now
             share = f"{self.done / self.total:.0%} " if self.total else ""
-            self.console.print(f"{self.title} {share}{self.note}", highlight=False)
+            self.console.print(f"{self.title} {share}{self.note}", highlight=False, soft_wrap=True)
 
     def end(self, finished: bool) -> None:
         """Take the bar away, and leave a line behind."""
@@ -66,7 +66,7 @@ class Watched:
         took = time.perf_counter() - self.begun
         if finished and took >= SHORT:
             line = f"[green]✓[/] [bold]{self.title}[/] [dim]{took:.0f} s  {self.note}[/]"
-            self.console.print(line, highlight=False)
+            self.console.print(line, highlight=False, soft_wrap=True)
 
 
 _audience: ContextVar[tuple[Console, Progress | None] | None] = ContextVar("audience", default=None)
