@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -54,11 +54,10 @@ class Feed:
 
     def _batch(self, begin: int, end: int, progress: float) -> Batch:
         """Blocks `begin` to `end` of the whole run; they may lie in two epochs or, on little text, in many."""
-        per_epoch = self.plan(0).blocks
         parts: list[tuple[Blocks, Corrupted]] = []
         while begin < end:
-            epoch, number = divmod(begin, per_epoch)
-            count = min(end - begin, per_epoch - number)
+            epoch, number = divmod(begin, self.per_epoch)
+            count = min(end - begin, self.per_epoch - number)
             numbers = np.arange(number, number + count)
             blocks = self._blocks(self.plan(epoch), numbers)
             parts.append((blocks, self._hide(blocks, progress)))
@@ -77,7 +76,12 @@ class Feed:
         """The packing of an epoch, from whose number all draws come too."""
         return _plan(self, epoch if self.fresh else 0)
 
-    @property
+    @cached_property
+    def per_epoch(self) -> int:
+        """How many blocks an epoch has: the same in each, for it depends on the lengths of the pieces alone."""
+        return self.plan(0).blocks
+
+    @cached_property
     def pieces(self) -> Pieces:
         """The documents, cut to the block length."""
         return cut(self.stream.ends, self.length - AROUND)

@@ -181,7 +181,7 @@ def finish(work: Work, run: Run, position: Position, world: World) -> Trained:
         "vocabulary": work.dataset.vocabulary.size,
         "tokens": position.tokens,
         "steps": position.step,
-        "epochs": position.step * work.feed.rows / work.feed.plan(0).blocks,
+        "epochs": position.step * work.feed.rows / work.feed.per_epoch,
         "loss": final.loss,
         "perplexity": exp(min(final.loss, 700)),
         "accuracy": final.accuracy,
