@@ -99,3 +99,22 @@ def test_every_block_of_every_epoch_is_consumed_once_by_a_thousand_ranks_that_re
     assert consumed == list(range(steps * micros))
     epochs = np.array(consumed) // per_epoch
     assert all(len(set(np.array(consumed)[epochs == e] % per_epoch)) == (epochs == e).sum() for e in set(epochs))
+
+
+def test_a_killed_rank_is_started_again_by_torchrun_and_the_weights_come_out_the_same(
+    data: Path, tmp_path: Path, alone: dict[str, object]
+) -> None:
+    run = tmp_path / "run"
+    words = command(2, data, run, "--reproducible", "--resume")
+    words.insert(words.index("--standalone"), "--max-restarts=1")
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    deadline = time.monotonic() + 120
+    while not list(run.glob("checkpoints/step-*")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    ranks = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    os.kill(int(ranks[-1]), signal.SIGKILL)
+    answer, _ = process.communicate(timeout=180)
+    assert process.returncode == 0
+    assert json.loads(answer.splitlines()[-1])["weights_sha256"] == alone["weights_sha256"]
