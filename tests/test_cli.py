@@ -144,7 +144,7 @@ EXPLAINED = [
     (KeyboardInterrupt(), 130, "unmask: stopped\n"),
     (BrokenPipeError(), 0, ""),
     (SystemExit(2), 2, ""),
-    (MemoryError(), 1, "unmask: out of memory: use a smaller model, batch or length\n"),
+    (MemoryError(), 3, "unmask: out of memory: give a smaller --length, --rows, --micro or --recipe\n"),
 ]
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from unmask.errors import NoSpace
 
+READABLE = 0o644
 SEAL = "seal"  # the field of a sealed JSON object that holds the SHA-256 of the rest
 
 
@@ -64,6 +65,8 @@ def whole_directory(path: Path) -> Iterator[Path]:
             aside.mkdir(parents=True)
             yield aside
             for entry in sorted(aside.rglob("*")):
+                if entry.is_file():
+                    entry.chmod(READABLE)  # some libraries write files that only their owner may read
                 sync(entry)
             sync(aside)
             if path.exists():

@@ -5,6 +5,7 @@ In: a result of `unmask.results`. Out: something a console prints, at 80 columns
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import singledispatch
@@ -82,9 +83,19 @@ def _(result: Prepared) -> RenderableType:
     return _page(
         _headline("Prepared", result.path, duration(result.seconds)),
         _table(("", "", ""), rows, numbers=(1,)),
+        *_first_malformed(Path(result.path) / "quarantine.jsonl"),
         _fact("fingerprint", result.fingerprint),
         _next(f"unmask pretrain {result.path} --out run --minutes 10"),
     )
+
+
+def _first_malformed(quarantine: Path) -> list[Text]:
+    """Why the first malformed line was left out: often the others were for the same reason."""
+    if not quarantine.is_file():
+        return []
+    with quarantine.open(encoding="utf-8") as file:
+        first = json.loads(file.readline())
+    return [Text(f"  first malformed  {first['source']}:{first['line']}: {first['reason']}", style="yellow")]
 
 
 @drawn.register

@@ -1,7 +1,9 @@
 import numpy as np
+import pytest
 import torch
 
 from unmask.models.families import build
+from unmask.objectives import mlm as objective
 from unmask.objectives.mlm import mlm
 from unmask.records import Batch, Vocabulary
 
@@ -38,3 +40,20 @@ def test_nothing_hidden_is_a_loss_of_zero_and_not_of_nan() -> None:
     outcome = mlm(model, batch(2, []))
     outcome.loss.backward()
     assert outcome.loss.item() == 0.0 and outcome.predicted == 0
+
+
+def test_the_number_of_positions_is_rounded_so_that_shapes_are_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shapes: list[int] = []
+
+    def logits_at(model: object, predicted: torch.Tensor, **inputs: object) -> torch.Tensor:
+        shapes.append(len(predicted))
+        return real(model, predicted, **inputs)  # type: ignore[arg-type]
+
+    real = objective.logits_at
+    monkeypatch.setattr(objective, "logits_at", logits_at)
+    model = build("bert", "tiny", VOCABULARY, length=12, dropout=0.0, seed=0)
+    for count in (1, 5, 64, 65):
+        assert objective.mlm(model, batch(12, list(range(count)))).predicted == count
+    assert shapes == [64, 64, 64, 128]

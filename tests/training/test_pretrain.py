@@ -358,6 +358,7 @@ def test_a_policy_that_does_not_fit_is_one_clear_line(data: Path, tmp_path: Path
     plan = replace(DROPOUT, training=replace(DROPOUT.training, policy=policy))
     with pytest.raises(BadInput, match=line):
         train(data, tmp_path / "run", plan)
+    assert not (tmp_path / "run").exists()  # so that the command, put right, finds a free place
 
 
 def test_signals_are_left_alone_in_a_thread(data: Path, tmp_path: Path) -> None:

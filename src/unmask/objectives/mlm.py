@@ -21,6 +21,9 @@ from unmask.models.inputs import as_inputs
 from unmask.models.sparse import logits_at
 from unmask.records import Batch
 
+ROUND = 64
+IGNORED = -100
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -33,8 +36,12 @@ class Outcome:
 
 def mlm(model: PreTrainedModel, batch: Batch) -> Outcome:
     """The summed loss over the hidden positions of a batch."""
-    predicted = torch.from_numpy(batch.predicted).to(model.device)
-    targets = torch.from_numpy(batch.targets).to(model.device)
+    # oneDNN keeps a kernel for each shape it meets: a number of positions that differs with every step would fill
+    # gigabytes with them, so the positions are filled up to a round number, and what fills them is ignored
+    filling = -len(batch.targets) % ROUND
+    predicted = F.pad(torch.from_numpy(batch.predicted), (0, filling)).to(model.device)
+    targets = F.pad(torch.from_numpy(batch.targets), (0, filling), value=IGNORED).to(model.device)
     logits = logits_at(model, predicted, **as_inputs(model, batch)).float()
     correct = (logits.detach().argmax(-1) == targets).sum()
-    return Outcome(F.cross_entropy(logits, targets, reduction="sum"), len(targets), correct)
+    loss = F.cross_entropy(logits, targets, reduction="sum", ignore_index=IGNORED)
+    return Outcome(loss, len(batch.targets), correct)

@@ -59,6 +59,7 @@ def pretrain(
     dataset = Dataset.open(data)
     if not budget.given and not resume:
         raise BadInput("how long? give --minutes, --steps or --tokens")
+    loop.feed_of(recipe.training, dataset, CALIBRATED_STEPS, seed)  # what cannot be trained leaves nothing behind
     asked = {
         "format": FORMAT,
         "unmask": __version__,
