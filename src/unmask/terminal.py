@@ -286,7 +286,8 @@ def _fact(name: str, value: str) -> Text:
 
 
 def _next(command: str) -> Text:
-    return Text.assemble("  ", ("next  ", "dim"), (command, "cyan"))
+    # never wrapped: a command is there to be copied
+    return Text.assemble("  ", ("next  ", "dim"), (command, "cyan"), no_wrap=True, overflow="ignore")
 
 
 def _page(*parts: RenderableType) -> RenderableType:

@@ -143,7 +143,7 @@ class Watch:
             self.log(figures)
         if position.step in self.validations:
             self.validate(position.step)
-        now = "loss {loss:.2f} · {accuracy:.0%} · rate {learning_rate:.1e} · {tokens_per_second:,.0f} tokens/s"
+        now = "loss {loss:.2f} · {accuracy:.0%} · lr {learning_rate:.1e} · {tokens_per_second:,.0f} tokens/s"
         self.progress(1, note=now.format(**figures) + self.last)
         finished = position.step == steps
         due = time.monotonic() - self.saved_at >= self.saving.seconds
