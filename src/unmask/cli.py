@@ -215,7 +215,7 @@ def _show(result: Any, as_json: bool) -> None:
 
     console = Console()
     for page in pages(result):
-        console.print(page)
+        console.print(page, crop=False)  # a command to copy may be longer than a line
 
 
 def to_json(result: Any) -> str:
