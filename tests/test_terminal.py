@@ -1,5 +1,6 @@
 """Results for people, at 80 columns and without colour."""
 
+import io
 from dataclasses import replace
 from math import nan
 from pathlib import Path
@@ -29,6 +30,7 @@ EVALUATED = Evaluated(
     model="run",
     data="data",
     positions=123_456,
+    documents=300,
     loss=Figure(4.5, 4.4, 4.6),
     perplexity=Figure(90.0, 81.5, 99.5),
     top1=FIGURE,
@@ -163,3 +165,10 @@ def test_the_legend_stands_once_below_all_that_is_shown() -> None:
 def test_what_nobody_draws_is_refused() -> None:
     with pytest.raises(TypeError, match="nothing draws a int"):
         drawn(3)
+
+
+def test_too_few_held_out_documents_are_said_to_be_too_few() -> None:
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(drawn(replace(EVALUATED, documents=3)))
+    assert "Only 3 held-out documents" in console.export_text(clear=False)
+    assert "Only 300" not in console.export_text()

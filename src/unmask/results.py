@@ -73,6 +73,7 @@ class Evaluated:
     model: str
     data: str
     positions: int  # hidden, and so predicted
+    documents: int  # that they lie in
     loss: Figure  # nats per hidden token
     perplexity: Figure
     top1: Figure

@@ -34,6 +34,7 @@ from unmask.results import (
     Verified,
 )
 
+FEW = 20  # documents, below which an interval that knows documents is not to be believed
 BAR = 24  # cells of a bar for a probability of one
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 BEST = 30  # collocations that are shown
@@ -143,6 +144,7 @@ def _(result: Evaluated) -> RenderableType:
         _bands("what the model saw there", result.by_kind),
         _bands("how frequent the word is", result.by_frequency),
         Padding(Text(_explained(result.context_bits.value)), (0, 1)),
+        *_few(result.documents),
     )
 
 
@@ -178,6 +180,14 @@ def _(result: Collocated) -> RenderableType:
         *([_table(("", "count", "score"), rows, numbers=(1, 2))] if best else []),
         _next(train if result.path else mine),
     )
+
+
+def _few(documents: int) -> list[RenderableType]:
+    """A warning where intervals and entropies rest on too little text to be believed."""
+    if documents >= FEW:
+        return []
+    line = f"Only {documents} held-out documents: intervals are too narrow, context bits too low; hold out more text."
+    return [Padding(Text(line, style="yellow"), (0, 1))]
 
 
 def _explained(bits: float) -> str:

@@ -161,6 +161,7 @@ def figures(model: Path, data: Path, restored: Restored, counts: Integers, token
         model=str(model),
         data=str(data),
         positions=len(targets),
+        documents=len(np.unique(documents)),
         loss=loss,
         perplexity=_through(_exp, loss),
         top1=share(restored.ranks < 1, documents),
