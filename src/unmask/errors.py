@@ -49,6 +49,13 @@ class NoSpace(UnmaskError):
     meaning = "the disk is full or cannot be written; what was saved before is whole"
 
 
+class Lost(UnmaskError):
+    """A process of a run on many is gone or does not answer."""
+
+    code = 8
+    meaning = "a process of a run on many is gone; what was saved before is whole, --resume continues"
+
+
 class Interrupted(UnmaskError):
     """Stopped by Ctrl-C; the work so far is saved."""
 
@@ -68,6 +75,6 @@ EXIT_CODES: dict[int, str] = {
     2: "usage: an unknown command or option (the line says which)",
     **{
         kind.code: kind.meaning
-        for kind in (UnmaskError, BadInput, Damaged, Refused, Diverged, NoSpace, Interrupted, Terminated)
+        for kind in (UnmaskError, BadInput, Damaged, Refused, Diverged, NoSpace, Lost, Interrupted, Terminated)
     },
 }

@@ -108,13 +108,13 @@ def test_a_killed_rank_is_started_again_by_torchrun_and_the_weights_come_out_the
     words = command(2, data, run, "--reproducible", "--resume")
     words.insert(words.index("--standalone"), "--max-restarts=1")
     process = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
     deadline = time.monotonic() + 120
     while not list(run.glob("checkpoints/step-*")) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     ranks = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     os.kill(int(ranks[-1]), signal.SIGKILL)
-    answer, _ = process.communicate(timeout=180)
-    assert process.returncode == 0
+    answer, said = process.communicate(timeout=180)
+    assert process.returncode == 0, said
     assert json.loads(answer.splitlines()[-1])["weights_sha256"] == alone["weights_sha256"]

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, distributed
 from torch.nn import Parameter
 
-from unmask.errors import BadInput
+from unmask.errors import BadInput, Lost
 
 PATIENCE = timedelta(seconds=60)  # for a process that does not answer; then torchrun starts all of them again
 
@@ -114,8 +114,26 @@ def joined(*, reproducible: bool = False) -> Iterator[World]:
     if size == 1:
         yield World(reproducible=reproducible)
         return
-    distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
     try:
+        backend = "nccl" if torch.cuda.is_available() else "gloo"
+        distributed.init_process_group(backend, store=_store(rank, size), rank=rank, world_size=size, timeout=PATIENCE)
         yield World(rank, size, reproducible)
+    except RuntimeError as error:
+        if not any(sign in str(error).lower() for sign in ("gloo", "nccl")):
+            raise
+        remedy = "torchrun --max-restarts 3 starts all of them again"
+        raise Lost(f"process {rank} of {size} lost contact with the others; {remedy}") from error
     finally:
-        distributed.destroy_process_group()
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
+
+
+def _store(rank: int, size: int) -> distributed.Store:
+    """Where the processes find each other.
+
+    torchrun keeps one store for all its attempts: without a name of its own, an attempt may read the addresses of
+    processes that are gone and wait for them in vain.
+    """
+    store, _, _ = next(iter(distributed.rendezvous("env://", rank, size, timeout=PATIENCE)))
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    return distributed.PrefixStore(f"unmask/{size}/{attempt}", store)
