@@ -11,7 +11,8 @@ import unmask
 ROOT = Path(unmask.__file__).parent
 LAYERS = [
     {"records", "results", "errors"},
-    {"progress", "files", "drawing"},
+    {"progress", "files", "drawing", "layout"},
+    {"dashboard"},
     {"terminal"},
     {"corpus", "corruption"},
     {"tokens"},

@@ -22,10 +22,10 @@ from unmask.evaluation.intrinsic import evaluate
 from unmask.inference.fill import fill
 from unmask.inference.load import Loaded, load
 from unmask.inference.show import show
+from unmask.layout import bar
 from unmask.models.families import build
 from unmask.recipes import recipe
 from unmask.results import Demonstrated, Evaluated, Filled, Prepared
-from unmask.terminal import bar
 from unmask.tokens.dataset import Dataset, prepare
 from unmask.tokens.tokenizer import encode
 from unmask.training.budget import Budget

@@ -12,13 +12,13 @@ from functools import singledispatch
 from math import isfinite
 from pathlib import Path
 
-from rich import box
-from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from unmask.drawing import draw, draw_audit, legend
+from unmask.layout import bar, duration, fact, headline, next_command, page, size, table
 from unmask.results import (
     Audited,
     Band,
@@ -35,8 +35,6 @@ from unmask.results import (
 )
 
 FEW = 20  # documents, below which an interval that knows documents is not to be believed
-BAR = 24  # cells of a bar for a probability of one
-EIGHTHS = " ▏▎▍▌▋▊▉█"
 BEST = 30  # collocations that are shown
 LEFT_OUT = {
     "malformed": "malformed, in quarantine.jsonl",
@@ -81,12 +79,12 @@ def _(result: Prepared) -> RenderableType:
     for split, kinds in result.spans.items():
         rows += [(f"spans in {split}: {kind}", f"{count:,}", "") for kind, count in kinds.items()]
     rows.append(("vocabulary", f"{result.vocabulary:,}", result.tokenizer))
-    return _page(
-        _headline("Prepared", result.path, duration(result.seconds)),
-        _table(("", "", ""), rows, numbers=(1,)),
+    return page(
+        headline("Prepared", result.path, duration(result.seconds)),
+        table(("", "", ""), rows, numbers=(1,)),
         *_first_malformed(Path(result.path) / "quarantine.jsonl"),
-        _fact("fingerprint", result.fingerprint),
-        _next(f"unmask pretrain {result.path} --out run --minutes 10"),
+        fact("fingerprint", result.fingerprint),
+        next_command(f"unmask pretrain {result.path} --out run --minutes 10"),
     )
 
 
@@ -102,8 +100,8 @@ def _first_malformed(quarantine: Path) -> list[Text]:
 @drawn.register
 def _(result: Verified) -> RenderableType:
     found = f"{len(result.damage)} damaged" if result.damage else "nothing damaged"
-    head = _headline("Verified", result.path, f"{result.files:,} files, {size(result.bytes)}: {found}")
-    return _page(head, *(Text(f"  {line}", style="red") for line in result.damage))
+    head = headline("Verified", result.path, f"{result.files:,} files, {size(result.bytes)}: {found}")
+    return page(head, *(Text(f"  {line}", style="red") for line in result.damage))
 
 
 @drawn.register
@@ -116,11 +114,11 @@ def _(result: Trained) -> RenderableType:
         ("validation loss", f"{result.loss:.3f}"),
         ("masked accuracy", f"{result.accuracy:.1%}"),
     ]
-    return _page(
-        _headline("Trained", result.model, duration(result.seconds)),
-        _table(("", ""), rows, numbers=(1,)),
-        _fact("sha256", result.weights_sha256),
-        _next(f'unmask fill {result.path} "The capital of France is [MASK]."'),
+    return page(
+        headline("Trained", result.model, duration(result.seconds)),
+        table(("", ""), rows, numbers=(1,)),
+        fact("sha256", result.weights_sha256),
+        next_command(f'unmask fill {result.path} "The capital of France is [MASK]."'),
     )
 
 
@@ -138,9 +136,9 @@ def _(result: Evaluated) -> RenderableType:
         ("bits per byte", *_interval(result.bits_per_byte, ".3f"), ""),
         ("context bits", *_interval(result.context_bits, ".3f"), ""),
     ]
-    return _page(
-        _headline("Evaluated", Path(result.model), f"on {result.positions:,} hidden tokens of {result.data}"),
-        _table(("", "value", "95 % interval", "baseline"), rows, numbers=(1, 2)),
+    return page(
+        headline("Evaluated", Path(result.model), f"on {result.positions:,} hidden tokens of {result.data}"),
+        table(("", "value", "95 % interval", "baseline"), rows, numbers=(1, 2)),
         _bands("what the model saw there", result.by_kind),
         _bands("how frequent the word is", result.by_frequency),
         Padding(Text(_explained(result.context_bits.value)), (0, 1)),
@@ -154,7 +152,7 @@ def _(result: Filled) -> RenderableType:
     several = len(result.blanks) > 1
     for number, guesses in enumerate(result.blanks, start=1):
         parts.append(_guesses(guesses, f"blank {number}" if several else ""))
-    return _page(*parts)
+    return page(*parts)
 
 
 @drawn.register
@@ -175,10 +173,10 @@ def _(result: Collocated) -> RenderableType:
     list_ = result.path or "phrases.txt"
     train = f"unmask pretrain {result.data} --out run --policy collocation --phrases {list_} --minutes 10"
     mine = f"unmask collocations {result.data} --out {list_}"
-    return _page(
-        _headline("Found", result.path or result.data, f"{found}; {duration(result.seconds)}"),
-        *([_table(("", "count", "score"), rows, numbers=(1, 2))] if best else []),
-        _next(train if result.path else mine),
+    return page(
+        headline("Found", result.path or result.data, f"{found}; {duration(result.seconds)}"),
+        *([table(("", "count", "score"), rows, numbers=(1, 2))] if best else []),
+        next_command(train if result.path else mine),
     )
 
 
@@ -204,11 +202,11 @@ def _explained(bits: float) -> str:
 @drawn.register
 def _(result: Demonstrated) -> RenderableType:
     data, run = result.prepared.path, result.trained.path
-    return _page(
-        _next(f'unmask fill {run} "The function returns a [MASK] of strings."'),
-        _next(f"unmask evaluate {run} {data}"),
-        _next("unmask prepare my_texts/ --out my_data"),
-        _next("unmask pretrain my_data --out my_run --minutes 10"),
+    return page(
+        next_command(f'unmask fill {run} "The function returns a [MASK] of strings."'),
+        next_command(f"unmask evaluate {run} {data}"),
+        next_command("unmask prepare my_texts/ --out my_data"),
+        next_command("unmask pretrain my_data --out my_run --minutes 10"),
     )
 
 
@@ -229,42 +227,6 @@ def _guesses(guesses: Iterable[Guess], title: str) -> Table:
     return table
 
 
-def bar(part: float, width: int = BAR) -> str:
-    """A bar for a part of one, to an eighth of a cell.
-
-    >>> bar(0.5, width=4), bar(0.28, width=4), bar(0.0)
-    ('██', '█▏', '')
-    """
-    eighths = round(part * width * 8)
-    return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).strip()
-
-
-def size(count: int) -> str:
-    """Bytes as people say them.
-
-    >>> size(999), size(12_345_678)
-    ('999 B', '12.3 MB')
-    """
-    amount, unit = float(count), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if amount < 1000:
-            break
-        amount, unit = amount / 1000, larger
-    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them.
-
-    >>> duration(4.23), duration(312), duration(7500)
-    ('4.2 s', '5 min 12 s', '2 h 5 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
 def _interval(figure: Figure, form: str) -> tuple[str, str]:
     known = isfinite(figure.low) and isfinite(figure.high)  # one document alone tells no interval
     return f"{figure.value:{form}}", f"{figure.low:{form}} – {figure.high:{form}}" if known else "unknown"
@@ -275,31 +237,4 @@ def _bands(title: str, bands: dict[str, Band]) -> Table:
         (name, f"{band.positions:,}", f"{band.loss.value:.3f}", *_interval(band.top1, ".1%"))
         for name, band in bands.items()
     ]
-    return _table((title, "hidden", "loss", "top-1", "95 % interval"), rows, numbers=(1, 2, 3, 4))
-
-
-def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]], numbers: tuple[int, ...]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_header=any(heads), show_edge=False, padding=(0, 1))
-    for place, head in enumerate(heads):
-        table.add_column(head, justify="right" if place in numbers else "left")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
-
-
-def _headline(what: str, path: Path, more: str) -> Text:
-    return Text.assemble((f"{what} ", "bold green"), (str(path), "bold"), f"  {more}")
-
-
-def _fact(name: str, value: str) -> Text:
-    return Text.assemble("  ", (f"{name}  ", "dim"), value)
-
-
-def _next(command: str) -> Text:
-    # never wrapped: a command is there to be copied
-    return Text.assemble("  ", ("next  ", "dim"), (command, "cyan"), no_wrap=True, overflow="ignore")
-
-
-def _page(*parts: RenderableType) -> RenderableType:
-    spaced = [each for part in parts for each in (part, Text(""))]
-    return Group(*spaced)
+    return table((title, "hidden", "loss", "top-1", "95 % interval"), rows, numbers=(1, 2, 3, 4))
