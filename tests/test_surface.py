@@ -2,7 +2,7 @@ from pathlib import Path
 
 import unmask
 
-VERBS = {"demo", "prepare", "verify", "show", "audit", "collocations", "pretrain", "evaluate", "fill"}
+VERBS = {"demo", "prepare", "verify", "show", "audit", "collocations", "pretrain", "runs", "watch", "evaluate", "fill"}
 RESULTS = {
     "Demonstrated",
     "Prepared",
@@ -18,6 +18,9 @@ RESULTS = {
     "Audited",
     "Collocated",
     "Phrase",
+    "Listed",
+    "Watched",
+    "Validation",
 }
 ERRORS = {
     "UnmaskError",

@@ -35,14 +35,17 @@ from unmask.results import (
     Figure,
     Filled,
     Guess,
+    Listed,
     Phrase,
     Piece,
     Prepared,
     Shown,
     Trained,
+    Validation,
     Verified,
+    Watched,
 )
-from unmask.verbs import audit, collocations, demo, evaluate, fill, prepare, pretrain, show, verify
+from unmask.verbs import audit, collocations, demo, evaluate, fill, prepare, pretrain, runs, show, verify, watch
 
 if _TYPE_CHECKING:
     from unmask.tokens.collator import Collator
@@ -73,6 +76,7 @@ __all__ = [
     "Filled",
     "Guess",
     "Interrupted",
+    "Listed",
     "NoSpace",
     "Phrase",
     "Piece",
@@ -82,7 +86,9 @@ __all__ = [
     "Terminated",
     "Trained",
     "UnmaskError",
+    "Validation",
     "Verified",
+    "Watched",
     "__version__",
     "audit",
     "collocations",
@@ -91,6 +97,8 @@ __all__ = [
     "fill",
     "prepare",
     "pretrain",
+    "runs",
     "show",
     "verify",
+    "watch",
 ]

@@ -30,6 +30,8 @@ VERBS = (
     verbs.audit,
     verbs.collocations,
     verbs.pretrain,
+    verbs.runs,
+    verbs.watch,
     verbs.evaluate,
     verbs.fill,
 )

@@ -53,13 +53,13 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]], numbers: tuple[int, ...]) -> Table:
+def table(heads: tuple[str, ...], rows: Iterable[tuple[str | Text, ...]], numbers: tuple[int, ...]) -> Table:
     """Rows under their heads; `numbers` are the columns that are set to the right."""
     made = Table(box=box.SIMPLE_HEAD, show_header=any(heads), show_edge=False, padding=(0, 1))
     for place, head in enumerate(heads):
         made.add_column(head, justify="right" if place in numbers else "left")
     for row in rows:
-        made.add_row(*map(Text, row))
+        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return made
 
 

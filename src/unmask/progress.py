@@ -136,6 +136,11 @@ def say(line: str) -> None:
         audience[0].print(line)
 
 
+def watched() -> bool:
+    """Whether somebody is watching."""
+    return _audience.get() is not None
+
+
 def console() -> Console:
     """Where to tell a story: above the bars where there are some, else on stderr."""
     from rich.console import Console

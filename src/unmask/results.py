@@ -54,6 +54,7 @@ class Trained:
     seconds: float
     loss: float  # on the fixed validation masks
     accuracy: float
+    figures: dict[str, float] = field(default_factory=dict)  # what the objective measured of itself on held-out text
     weights_sha256: str
 
 
@@ -166,6 +167,47 @@ class Collocated:
     path: Path | None  # none if it was not
     phrases: tuple[Phrase, ...]  # best first
     seconds: float
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What a run measured on held-out text."""
+
+    step: int
+    loss: float
+    accuracy: float | None = None  # none where the objective has none
+    final: bool = False  # on all held-out text, not a sample of it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched:
+    """A run as it stands."""
+
+    path: Path
+    state: str  # running, finished, stopped, damaged, or foreign: of a version whose runs this one does not read
+    recipe: str
+    step: int
+    steps: int | None  # none before they are settled
+    tokens: int  # seen
+    loss: float | None  # of the last logged step
+    accuracy: float | None
+    learning_rate: float | None
+    tokens_per_second: float | None  # lately
+    seconds: float  # spent on steps
+    seconds_left: float | None  # none if it does not run
+    best: Validation | None  # of the lowest loss
+    last: Validation | None
+    validations: tuple[Validation, ...]
+    age: float  # seconds since something was logged
+    problem: str = ""  # what is damaged
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """The runs below some folders, the last active first."""
+
+    folders: tuple[Path, ...]
+    runs: tuple[Watched, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from unmask.dashboard import draw_run, draw_runs
 from unmask.drawing import draw, draw_audit, legend
 from unmask.layout import bar, duration, fact, headline, next_command, page, size, table
 from unmask.results import (
@@ -28,10 +29,12 @@ from unmask.results import (
     Figure,
     Filled,
     Guess,
+    Listed,
     Prepared,
     Shown,
     Trained,
     Verified,
+    Watched,
 )
 
 FEW = 20  # documents, below which an interval that knows documents is not to be believed
@@ -178,6 +181,10 @@ def _(result: Collocated) -> RenderableType:
         *([table(("", "count", "score"), rows, numbers=(1, 2))] if best else []),
         next_command(train if result.path else mine),
     )
+
+
+drawn.register(Listed, draw_runs)
+drawn.register(Watched, draw_run)
 
 
 def _few(documents: int) -> list[RenderableType]:

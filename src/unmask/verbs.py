@@ -11,7 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from unmask.errors import BadInput, Refused
-from unmask.results import Audited, Collocated, Demonstrated, Evaluated, Filled, Prepared, Shown, Trained, Verified
+from unmask.results import (
+    Audited,
+    Collocated,
+    Demonstrated,
+    Evaluated,
+    Filled,
+    Listed,
+    Prepared,
+    Shown,
+    Trained,
+    Verified,
+    Watched,
+)
 
 Location = str | Path
 
@@ -175,6 +187,35 @@ def pretrain(
         saving=saving,
         reproducible=reproducible,
     )
+
+
+def runs(*folders: Location) -> Listed:
+    """List runs with their state and their held-out figures.
+
+    A run is finished, running (a live process holds its lock), stopped, damaged, or foreign: made by a version whose
+    runs this one does not read.
+
+    Args:
+        folders: Where to look, everything below included; this folder if none is named.
+    """
+    from unmask.training.follow import list_runs
+
+    return list_runs(Path(folder) for folder in folders or (".",))
+
+
+def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> Watched:
+    """Follow a run until it ends or is stopped, and say which.
+
+    A panel that moves on a terminal, a line for each new validation in a log; the run itself is not disturbed.
+
+    Args:
+        run: The run directory.
+        once: Say where the run stands now, and leave.
+        seconds: How long to wait between two looks.
+    """
+    from unmask.training.follow import watch as follow
+
+    return follow(Path(run), once=once, seconds=seconds)
 
 
 def evaluate(

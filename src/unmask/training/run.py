@@ -13,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from unmask.errors import BadInput, Damaged, Refused
 from unmask.files import saving, seal_holds, sealed, write_json
 
 FORMAT = 1
+LOOKS = 10  # at a lock before it is said to be held
 
 README = """# A run of unmask
 
@@ -179,13 +181,23 @@ def _locked(path: Path) -> Iterator[None]:
     """One process at a time; the lock goes with the process, however it ends."""
     lock = path / ".lock"
     with saving(lock), lock.open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _taken(file.fileno()):
             file.seek(0)
             owner = file.read().strip() or "?"
-            raise Refused(f"{path}: another process ({owner}) is training here; wait for it or stop it") from None
+            raise Refused(f"{path}: another process ({owner}) is training here; wait for it or stop it")
         file.truncate(0)
         file.write(f"process {os.getpid()}")
         file.flush()
         yield
+
+
+def _taken(handle: int) -> bool:
+    """Take the lock; whoever only looks whether it is held holds it for an instant, so try a few times."""
+    for _ in range(LOOKS):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)
+        else:
+            return True
+    return False

@@ -1,0 +1,153 @@
+"""Runs and plans for people: a table of runs, a run that is going on, what a training would take.
+
+In: `Listed`, `Watched` and `Planned`. Out: what a console of rich prints, at 80 columns and without colour too.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from unmask.layout import bar, duration, headline, next_command, page, table
+from unmask.results import Listed, Validation, Watched
+
+SPARKS = "▁▂▃▄▅▆▇█"
+COLOURS = {"running": "cyan", "finished": "green", "stopped": "yellow", "damaged": "red", "foreign": "red"}
+ENDINGS = {
+    "running": "still running",
+    "finished": "it came to its end",
+    "stopped": "stopped, or its process died; --resume goes on",
+    "damaged": "it cannot go on",
+    "foreign": "another version of unmask made it",
+}
+
+
+def draw_runs(listed: Listed) -> RenderableType:
+    """Two lines for each run: what it is called and its state, then where it stands."""
+    where = Path(" ".join(map(str, listed.folders)))
+    count = f"{len(listed.runs)} run{'' if len(listed.runs) == 1 else 's'}"
+    rows = Table.grid(padding=(0, 2, 0, 0))
+    for run in listed.runs:
+        name = Text.assemble((str(run.path), "bold"), (f"  {ago(run.age)} ago", "dim"))
+        rows.add_row(Text(f" {run.state}", style=COLOURS[run.state]), Group(name, Text(_in_short(run))))
+    hint = f"unmask watch {listed.runs[0].path}" if listed.runs else "unmask pretrain data --out run --minutes 10"
+    return page(headline("Found", where, count), *([rows] if listed.runs else []), next_command(hint))
+
+
+def _in_short(run: Watched) -> str:
+    """Where a run stands, in a line."""
+    if run.problem:
+        return run.problem
+    parts = [run.recipe, f"{_steps(run)} steps", f"{brief(run.tokens)} tokens"]
+    if run.last and run.best:
+        same = run.last.loss == run.best.loss
+        parts.append(f"held out {_measured(run.last)}" + ("" if same else f" · best {_measured(run.best)}"))
+    return " · ".join(filter(None, parts))
+
+
+def draw_run(run: Watched) -> RenderableType:
+    """A run as it stands, and what one may do."""
+    parts: list[RenderableType] = [headline(run.state.capitalize(), run.path, ENDINGS[run.state]), _facts(run)]
+    if run.problem:
+        parts.append(Text(f"  {run.problem}", style="red"))
+    hints = {
+        "finished": f'unmask fill {run.path} "The capital of France is [MASK]."',
+        "running": f"unmask watch {run.path}",
+    }
+    if run.state in hints:
+        parts.append(next_command(hints[run.state]))
+    return page(*parts)
+
+
+def panel(run: Watched) -> RenderableType:
+    """A run that is going on, for a console that is drawn again and again."""
+    share = run.step / run.steps if run.steps else 0.0
+    left = "timing its steps" if run.state == "running" else ""
+    if run.seconds_left is not None:
+        left = f"{duration(run.seconds_left)} left"
+    gauge = Text.assemble("  ", (f"{bar(share, 40):<40}", "cyan"), f"  {share:.0%}  {left}")
+    return Group(headline(run.state.capitalize(), run.path, run.recipe), Text(""), gauge, Text(""), _facts(run))
+
+
+def _facts(run: Watched) -> RenderableType:
+    losses = [each.loss for each in run.validations if isfinite(each.loss)]
+    rows = [
+        ("recipe", run.recipe),
+        ("step", _steps(run)),
+        ("tokens seen", f"{run.tokens:,}"),
+        ("loss", _number(run.loss, ".3f")),
+        ("accuracy", _number(run.accuracy, ".1%")),
+        ("learning rate", _number(run.learning_rate, ".2e")),
+        ("tokens a second", _number(run.tokens_per_second, ",.0f")),
+        ("time on steps", duration(run.seconds)),
+        ("held out, last", _measured(run.last)),
+        ("held out, best", _measured(run.best)),
+        ("held-out losses", sparkline(losses)),
+        ("last heard of", f"{ago(run.age)} ago"),
+    ]
+    return table(("", ""), [row for row in rows if row[1]], numbers=())
+
+
+def validation_line(run: Watched, validation: Validation) -> str:
+    """One validation as a line of a log."""
+    steps = f" of {run.steps:,}" if run.steps else ""
+    return (
+        f"step {validation.step:,}{steps} · held out {_measured(validation)}{' · the end' if validation.final else ''}"
+    )
+
+
+def sparkline(values: list[float]) -> str:
+    """Numbers as a line of blocks, the largest the highest.
+
+    >>> sparkline([9.0, 6.0, 4.0, 3.5, 3.4])
+    '█▄▂▁▁'
+    """
+    if not values:
+        return ""
+    low, reach = min(values), max(values) - min(values)
+    return "".join(SPARKS[int((value - low) / reach * (len(SPARKS) - 1) + 0.5) if reach else 0] for value in values)
+
+
+def brief(count: float) -> str:
+    """A count in few characters.
+
+    >>> brief(999), brief(4096), brief(1_874_586), brief(3.2e9)
+    ('999', '4.1 k', '1.9 M', '3.2 G')
+    """
+    amount, unit = float(count), ""
+    for larger in ("k", "M", "G", "T", "P", "E", "Z", "Y"):
+        if amount < 999.5:
+            break
+        amount, unit = amount / 1000, f" {larger}"
+    return f"{amount:.1f}{unit}" if unit else f"{amount:.0f}"
+
+
+def ago(seconds: float) -> str:
+    """How long something is ago, to one unit.
+
+    >>> ago(12.3), ago(150), ago(7500), ago(300_000)
+    ('12 s', '2 min', '2 h', '3 d')
+    """
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def _steps(run: Watched) -> str:
+    return f"{run.step:,} of {run.steps:,}" if run.steps else f"{run.step:,}"
+
+
+def _measured(validation: Validation | None) -> str:
+    if validation is None:
+        return ""
+    accuracy = _number(validation.accuracy, ".1%")
+    return ", ".join(part for part in (f"{validation.loss:.3f}", accuracy) if part)
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None or not isfinite(value) else f"{value:{form}}"

@@ -1,0 +1,93 @@
+"""Runs and plans for people, at 80 columns and without colour."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+
+import pytest
+from rich.console import Console, RenderableType
+
+from unmask.dashboard import draw_run, draw_runs, panel, validation_line
+from unmask.results import Listed, Validation, Watched
+
+LAST = Validation(90, 4.25, 0.125)
+BEST = Validation(80, 4.0, 0.15)
+RUN = Watched(
+    path=Path("runs/[bold]first[/bold]"),
+    state="running",
+    recipe="mini",
+    step=95,
+    steps=200,
+    tokens=389_120,
+    loss=4.5,
+    accuracy=0.1,
+    learning_rate=3e-3,
+    tokens_per_second=4321.0,
+    seconds=90.0,
+    seconds_left=99.0,
+    best=BEST,
+    last=LAST,
+    validations=(Validation(0, 9.0, 0.0), Validation(70, nan), BEST, LAST),
+    age=2.0,
+)
+
+
+def printed(what: RenderableType) -> str:
+    terminal = Console(width=80, no_color=True, force_terminal=False)
+    with terminal.capture() as capture:
+        terminal.print(what)
+    assert "…" not in capture.get() and max(map(len, capture.get().splitlines())) <= 80
+    return capture.get()
+
+
+def test_a_live_run_has_its_bar_its_figures_and_its_curve() -> None:
+    text = printed(panel(RUN))
+    for said in (
+        "[bold]first[/bold]",
+        "48%",
+        "1 min 39 s left",
+        "95 of 200",
+        "4,321",
+        "3.00e-03",
+        "█▁▁",
+        "4.250, 12.5%",
+    ):
+        assert said in text
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("running", "unmask watch"),
+        ("finished", "unmask fill"),
+        ("stopped", "--resume goes on"),
+        ("damaged", "run.json: its hash"),
+    ],
+)
+def test_the_state_is_said_with_what_one_may_do(state: str, said: str) -> None:
+    problem = "run.json: its hash does not hold" if state == "damaged" else ""
+    text = printed(draw_run(replace(RUN, state=state, problem=problem)))
+    assert text.startswith(f"{state.capitalize()} runs/") and said in text
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    nothing = replace(RUN, steps=None, step=0, loss=None, accuracy=nan, best=None, last=None, validations=())
+    text = printed(draw_run(nothing))
+    assert "nan" not in text and "None" not in text and "accuracy" not in text
+    assert "timing its steps" in printed(panel(replace(nothing, seconds_left=None)))
+
+
+def test_runs_are_listed_with_their_best_and_last_figures() -> None:
+    broken = replace(RUN, path=Path("runs/second"), state="damaged", problem="run.json: its hash does not hold")
+    text = printed(draw_runs(Listed(folders=(Path("runs"),), runs=(RUN, broken))))
+    assert "Found runs  2 runs" in text and "running" in text and "damaged  runs/second" in text
+    assert "mini · 95 of 200 steps · 389.1 k tokens · held out 4.250, 12.5% · best" in text
+    assert "its hash does not hold" in text
+    assert "0 runs" in printed(draw_runs(Listed(folders=(Path(),), runs=())))
+
+
+def test_a_validation_is_one_line_of_a_log() -> None:
+    assert validation_line(RUN, LAST) == "step 90 of 200 · held out 4.250, 12.5%"
+    assert validation_line(RUN, Validation(200, 4.0, None, True)) == "step 200 of 200 · held out 4.000 · the end"
