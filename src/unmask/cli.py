@@ -90,7 +90,7 @@ def overview() -> str:
     """What the commands are for, on one screen."""
     width = max(map(len, COMMANDS))
     lines = [f"  {name:<{width}}  {(inspect.getdoc(verb) or '').splitlines()[0]}" for name, verb in COMMANDS.items()]
-    codes = [f"  {code:>{width}}  {meaning}" for code, meaning in sorted(EXIT_CODES.items())]
+    codes = [f"  {code:>3}  {meaning}" for code, meaning in sorted(EXIT_CODES.items())]
     return "\n".join(
         [
             f"unmask {__version__}: from raw text to an encoder that fills blanks",
