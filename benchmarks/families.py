@@ -16,13 +16,14 @@ from pathlib import Path
 
 import tyro
 
-from unmask.models.families import FAMILIES
 from unmask.recipes import recipe
 from unmask.tokens.dataset import Dataset
 from unmask.training import loop
 from unmask.training.allocator import keep_large_blocks
 from unmask.training.distributed import ALONE
 from unmask.training.work import Work
+
+COMPARED = ("bert", "modernbert")
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ def step_times(works: dict[str, Work], rounds: int) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {family: [] for family in works}
     for number in range(rounds + 2):
         for family, work in works.items():
-            work.model.train()
+            work.learner.train()
             begun = time.perf_counter()
-            loop.take_step(work.model, work.optimizer, work.feed, number, ALONE)
+            loop.take_step(work.learner, work.optimizer, work.feed, number, ALONE)
             if number >= 2:
                 times[family].append(time.perf_counter() - begun)
     return times
@@ -50,14 +51,14 @@ def step_times(works: dict[str, Work], rounds: int) -> dict[str, list[float]]:
 
 def train(work: Work) -> loop.Measured:
     nothing = lambda _position, _figures: None  # noqa: E731
-    loop.train(work.model, work.optimizer, work.feed, position=loop.Position(), after_step=nothing)
-    return loop.validate(work.model, work.examples)
+    loop.train(work.learner, work.optimizer, work.feed, position=loop.Position(), after_step=nothing)
+    return work.measure(None, ALONE)[0]
 
 
 def main(data: Path, /, size: str = "mini", minutes: float = 5, rounds: int = 20, seed: int = 0) -> None:
     keep_large_blocks()
     dataset = Dataset.open(data)
-    plans = {family: recipe(f"{family}-{size}") for family in FAMILIES}
+    plans = {family: recipe(f"{family}-{size}") for family in COMPARED}
     times = step_times({f: Work.of(dataset, plan, 1000, seed) for f, plan in plans.items()}, rounds)
     for family, plan in plans.items():
         median = statistics.median(times[family])

@@ -1,31 +1,53 @@
 """Named, complete configurations: what `--recipe` says.
 
-A recipe is a function that returns one. A size alone (`mini`) means the default family, ModernBERT, which reaches a
-lower held-out loss than BERT in the same time (`benchmarks/families.py`); `bert-mini` asks for the other.
+A recipe is a kind (`electra`: a family of models, an objective, a policy) in a size (`mini`). A size alone means the
+default kind, ModernBERT, which reaches a lower held-out loss than BERT in the same time (`benchmarks/families.py`);
+a kind alone means the size mini.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unmask.errors import BadInput
-from unmask.models.families import FAMILIES, SIZES
+from unmask.models.families import SIZES
 from unmask.training.loop import Training
 from unmask.training.optimizer import Optimizing
 from unmask.training.work import Recipe
 
-DEFAULT_FAMILY = "modernbert"
+DEFAULT_KIND, DEFAULT_SIZE = "modernbert", "mini"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A published method: its family of models, and where its training differs from the default."""
+
+    family: str
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+
+KINDS = {
+    "modernbert": Kind("modernbert"),
+    "bert": Kind("bert"),
+    "bert-wwm": Kind("bert", {"policy": "word"}),
+}
 
 
 def recipe(name: str, **changes: Any) -> Recipe:
-    """The recipe of a name: a size, or a family and a size; `changes` are settings of `Training` to take instead."""
-    family, _, size = name.rpartition("-")
-    family = family or DEFAULT_FAMILY
-    if family not in FAMILIES or size not in SIZES:
-        names = ", ".join([*SIZES, *(f"{family}-{size}" for family in FAMILIES for size in SIZES)])
-        raise BadInput(f"--recipe {name}: there is no such recipe; there are {names}")
-    return Recipe(name=name, family=family, size=size, training=replace(TRAINING[size], **changes))
+    """The recipe of a name: a kind, a size or both; `changes` are settings of `Training` to take instead.
+
+    >>> [(made.family, made.size) for made in map(recipe, ("mini", "bert", "bert-wwm-tiny"))]
+    [('modernbert', 'mini'), ('bert', 'mini'), ('bert', 'tiny')]
+    """
+    kind, _, size = name.rpartition("-") if name.rpartition("-")[2] in SIZES else (name, "", DEFAULT_SIZE)
+    kind = kind or DEFAULT_KIND
+    if kind not in KINDS or size not in SIZES:
+        kinds, sizes = ", ".join(KINDS), ", ".join(SIZES)
+        raise BadInput(f"--recipe {name}: there is no such recipe; kinds are {kinds}, in the sizes {sizes}: bert-mini")
+    training = replace(TRAINING[size], **{**KINDS[kind].training, **changes})
+    return Recipe(name=name, family=KINDS[kind].family, size=size, training=training)
 
 
 TRAINING = {

@@ -116,3 +116,7 @@ class Batch:
     predicted: Integers  # P, flat indices into B × L
     targets: Integers  # P
     numbers: Integers  # B
+    edges: Integers | None = None  # P 2, as in `Corrupted`
+    order: Integers | None = None  # B L, as in `Corrupted`
+    weights: Reals | None = None  # B, what each prediction of the row counts
+    answer: Answer | None = None  # what a decoder says; then nothing is predicted in place

@@ -12,21 +12,21 @@ import pytest
 from unmask.errors import BadInput
 from unmask.records import Batch
 from unmask.tokens.dataset import Dataset, prepare
-from unmask.training.feed import Feed
+from unmask.training.feed import Feed, Lesson
 from unmask.training.loop import Training, feed_of
 
 SETTINGS = Training(length=32, rows=8, micro=4, rate="0.3")
 
 
-def fields(batches: list[tuple[int, Batch]]) -> list[list[object]]:
-    return [[getattr(batch, name).tolist() for name in ("ids", "predicted", "targets")] for _, batch in batches]
+def fields(lessons: list[Lesson]) -> list[list[object]]:
+    return [[getattr(lesson.batch, name).tolist() for name in ("ids", "predicted", "targets")] for lesson in lessons]
 
 
 def epochs(feed: Feed) -> list[list[list[object]]]:
     """The first two epochs, block by block."""
     each = replace(feed, rows=1, micro=1)
     blocks = each.plan(0).blocks
-    return [[fields(each.micro_batches(epoch * blocks + number)) for number in range(blocks)] for epoch in (0, 1)]
+    return [[fields(each.lessons(epoch * blocks + number)) for number in range(blocks)] for epoch in (0, 1)]
 
 
 @pytest.mark.parametrize("policy", ["token", "span 0.7, token 0.3"])
@@ -40,7 +40,7 @@ def test_masks_are_fresh_in_each_epoch_unless_they_are_asked_to_be_static(data: 
     assert again == once_more == first  # as those of the first epoch
     rows = static.plan(0).blocks + 3  # one batch over the end of an epoch
     across = replace(static, rows=rows, micro=rows)
-    ((_, batch),) = across.micro_batches(0)
+    batch = across.lessons(0)[0].batch
     assert (batch.ids[:3] == batch.ids[-3:]).all()
 
 
@@ -81,7 +81,7 @@ def test_what_the_data_marks_is_hidden_whole_stage_by_stage(marked: Path) -> Non
     assert set(feed.spans) == {"entity", "phrase"}
 
     def stage(first: int) -> list[Batch]:
-        return [batch for step in range(first, first + 20) for _, batch in feed.micro_batches(step)]
+        return [lesson.batch for step in range(first, first + 20) for lesson in feed.lessons(step)]
 
     assert [whole(stage(first), xx_yy, 2) for first in (5, 35, 75)] == [False, False, True]
     assert [whole(stage(first), zz, 3) for first in (5, 35, 75)] == [False, True, False]
@@ -92,7 +92,7 @@ def test_a_list_of_phrases_stands_instead_of_what_the_data_marks(marked: Path, t
     listed = replace(SETTINGS, policy="entity", phrases=str(tmp_path / "list.txt"))
     feed = feed_of(listed, Dataset.open(marked), 100, seed=0)
     vocabulary = Dataset.open(marked).tokenizer().get_vocab()
-    batches = [batch for step in range(20) for _, batch in feed.micro_batches(step)]
+    batches = [lesson.batch for step in range(20) for lesson in feed.lessons(step)]
     assert feed.spans == {} and whole(batches, [vocabulary["towns"], vocabulary["is"]], 2)
 
 

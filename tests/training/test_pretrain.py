@@ -16,7 +16,10 @@ import pytest
 import torch
 
 from unmask.errors import BadInput, Damaged, Diverged, Interrupted, Refused, Terminated
+from unmask.objectives.mlm import MLM
+from unmask.objectives.objective import Outcome
 from unmask.recipes import recipe
+from unmask.records import Batch
 from unmask.results import Trained
 from unmask.tokens.dataset import Dataset
 from unmask.training import budget as budgets
@@ -218,29 +221,29 @@ def test_a_second_process_in_the_same_run_is_refused(data: Path, tmp_path: Path)
 def test_numbers_that_are_not_finite_are_skipped_logged_and_after_five_in_a_row_the_run_stops(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    objective = loop.mlm
     broken: set[int] = {3}
 
-    def mlm(model: object, batch: object) -> object:
-        outcome = objective(model, batch)  # type: ignore[arg-type]
+    def outcome(self: MLM, learner: torch.nn.Module, batch: Batch) -> Outcome:
+        found = right(self, learner, batch)
         step = len(calls) // 2
         calls.append(step)
-        return replace(outcome, loss=outcome.loss * float("nan")) if step in broken else outcome
+        return replace(found, losses={"mlm": found.losses["mlm"] * float("nan")}) if step in broken else found
 
     calls: list[int] = []
     work = Work.of(Dataset.open(data), DROPOUT, STEPS, 0)
-    monkeypatch.setattr(loop, "mlm", mlm)
+    right = MLM.outcome
+    monkeypatch.setattr(MLM, "outcome", outcome)
     weights: list[torch.Tensor] = []
 
     def after_step(_position: object, figures: dict[str, object]) -> None:
-        weights.append(torch.cat([p.detach().flatten() for p in work.model.parameters()]))
+        weights.append(torch.cat([p.detach().flatten() for p in work.learner.parameters()]))
         logged.append(figures)
 
     logged: list[dict[str, object]] = []
 
     def run(steps: int) -> None:
         feed = replace(work.feed, steps=steps)
-        loop.train(work.model, work.optimizer, feed, position=loop.Position(), after_step=after_step)
+        loop.train(work.learner, work.optimizer, feed, position=loop.Position(), after_step=after_step)
 
     run(6)
     assert [figures.get("skipped", False) for figures in logged] == [False, False, False, True, False, False]
@@ -258,14 +261,14 @@ def test_a_step_in_micro_batches_is_the_step_in_one_batch(data: Path) -> None:
     for micro in (8, 3, 1):
         plan = replace(TINY, training=replace(TINY.training, length=32, rows=8, micro=micro))
         work = Work.of(dataset, plan, STEPS, 0)
-        assert work.feed.micros == len(work.feed.micro_batches(0)) == -(-8 // micro)
+        assert work.feed.micros == len(work.feed.lessons(0)) == -(-8 // micro)
         applied: list[torch.Tensor] = []
 
         def keep(*_args: object, work: Work = work, applied: list[torch.Tensor] = applied) -> None:
-            applied.extend(p.grad.clone() for p in work.model.parameters() if p.grad is not None)
+            applied.extend(p.grad.clone() for p in work.learner.parameters() if p.grad is not None)
 
         work.optimizer.step = keep  # type: ignore[method-assign]
-        loop.take_step(work.model, work.optimizer, work.feed, 0, ALONE)
+        loop.take_step(work.learner, work.optimizer, work.feed, 0, ALONE)
         gradients.append(torch.cat([gradient.flatten() for gradient in applied]))
     scale = gradients[0].abs().max()
     assert (gradients[0] - gradients[1]).abs().max() < 1e-5 * scale
@@ -349,7 +352,7 @@ def test_every_policy_that_hides_in_place_trains(data: Path, tmp_path: Path, pol
 @pytest.mark.parametrize(
     ("policy", "line"),
     [
-        ("sentinel", "--policy sentinel: masked language modelling restores what collocation, entity, ngram"),
+        ("sentinel", "--policy sentinel: the objective mlm learns from what collocation, entity, ngram"),
         ("entity", "has none of that kind: give --phrases"),
         ("nonsense", "nonsense"),
     ],

@@ -176,8 +176,12 @@ def _misread(where: str) -> NoReturn:
     raise BadInput(f"policy {where.strip()!r} is not understood: {forms}")
 
 
-def corrupt_by(blocks: Blocks, plan: Plan, vocabulary: Vocabulary, *, seed: int, progress: float = 0.0) -> Corrupted:
-    """Hide what the plan hides at this point of the training."""
+def corrupt_by(
+    blocks: Blocks, plan: Plan | None, vocabulary: Vocabulary, *, seed: int, progress: float = 0.0
+) -> Corrupted:
+    """Hide what the plan hides at this point of the training; without a plan, nothing."""
+    if plan is None:
+        return Corrupted(ids=blocks.ids, hidden=np.zeros(blocks.ids.shape, dtype=np.bool_), targets=blocks.ids[:0, 0])
     stage, rate = plan.at(progress)
     if len(stage.parts) == 1:
         return corrupt(blocks, stage.parts[0].policy, vocabulary, seed=seed, rate=rate)

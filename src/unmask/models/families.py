@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from transformers import AutoModelForMaskedLM, BertConfig, ModernBertConfig, PreTrainedConfig, PreTrainedModel
@@ -82,19 +83,33 @@ def modernbert(size: Size, vocabulary: Vocabulary, length: int, dropout: float) 
     )
 
 
-FAMILIES: dict[str, Callable[[Size, Vocabulary, int, float], PreTrainedConfig]] = {
-    "bert": bert,
-    "modernbert": modernbert,
+@dataclass(frozen=True)
+class Family:
+    """How a family is configured, which class of transformers it is, and what its attention can do."""
+
+    config: Callable[[Size, Vocabulary, int, float], PreTrainedConfig]
+    made_by: Any = AutoModelForMaskedLM
+    attention: str = "sdpa"
+    packs: bool = True  # keeps several documents in a row apart
+
+
+FAMILIES = {
+    "bert": Family(bert),
+    "modernbert": Family(modernbert),
 }
 
 
-def build(family: str, size: str, vocabulary: Vocabulary, *, length: int, dropout: float, seed: int) -> PreTrainedModel:
+def build(
+    family: str, size: str | Size, vocabulary: Vocabulary, *, length: int, dropout: float, seed: int
+) -> PreTrainedModel:
     """A fresh model whose weights depend on the seed alone."""
     if family not in FAMILIES:
         raise BadInput(f"unknown model family {family!r}: choose one of {', '.join(FAMILIES)}")
-    if size not in SIZES:
+    if isinstance(size, str) and size not in SIZES:
         raise BadInput(f"unknown model size {size!r}: choose one of {', '.join(SIZES)}")
-    config = FAMILIES[family](SIZES[size], vocabulary, length, dropout)
+    kind = FAMILIES[family]
+    config = kind.config(SIZES[size] if isinstance(size, str) else size, vocabulary, length, dropout)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return AutoModelForMaskedLM.from_config(config, attn_implementation="sdpa")
+        model: PreTrainedModel = kind.made_by.from_config(config, attn_implementation=kind.attention)
+        return model

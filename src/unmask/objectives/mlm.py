@@ -1,32 +1,34 @@
 """Masked language modelling: restore the hidden tokens from both sides (Devlin et al. 2019).
 
-Needs a `Batch` with hidden tokens. Measures how many were restored. Exports the model as it is.
+Needs hidden tokens. Measures how many were restored. Exports the model as it is.
 
     loss = −(1/|M|) Σ_{i ∈ M} log P(x_i | corrupted x),   M the hidden positions
-
-The sum is returned, not the mean: whoever adds up micro-batches divides by the number of hidden tokens in all of
-them, so that every hidden token weighs alike.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import Module
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
 from unmask.models.inputs import as_inputs
 from unmask.models.sparse import logits_at
-from unmask.records import Batch
+from unmask.objectives.objective import Objective, Outcome
+from unmask.records import SPAN_KINDS, Batch
 
 ROUND = 64
 IGNORED = -100
+IN_PLACE = frozenset({*SPAN_KINDS, "token", "word", "span", "ngram"})  # policies whose gaps are restored in place
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Restored:
     """A summed loss with what it was summed over."""
 
     loss: Tensor  # nats, summed over the predicted positions
@@ -34,7 +36,36 @@ class Outcome:
     correct: Tensor  # how many were restored by the best guess
 
 
-def mlm(model: PreTrainedModel, batch: Batch) -> Outcome:
+class MLM(Objective):
+    """Restore what is hidden."""
+
+    name = "mlm"
+    policies = IN_PLACE
+    usual = "token"
+    terms = {"mlm": 1.0}  # noqa: RUF012
+    tallied = {"correct": 1}  # noqa: RUF012
+
+    def counts(self, batch: Batch) -> dict[str, int]:
+        """The hidden positions."""
+        return {"mlm": len(batch.targets)}
+
+    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+        """Cross-entropy at the hidden positions."""
+        assert isinstance(learner, PreTrainedModel)
+        restored = restore(learner, batch)
+        return Outcome({"mlm": restored.loss}, {"correct": restored.correct})
+
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+        """How many were restored by the best guess."""
+        return {"accuracy": tallies["correct"].item() / max(1.0, counts["mlm"])}
+
+    def masked_lm(self, learner: Module) -> PreTrainedModel | None:
+        """The model itself."""
+        assert isinstance(learner, PreTrainedModel)
+        return learner
+
+
+def restore(model: PreTrainedModel, batch: Batch) -> Restored:
     """The summed loss over the hidden positions of a batch."""
     # oneDNN keeps a kernel for each shape it meets: a number of positions that differs with every step would fill
     # gigabytes with them, so the positions are filled up to a round number, and what fills them is ignored
@@ -44,4 +75,4 @@ def mlm(model: PreTrainedModel, batch: Batch) -> Outcome:
     logits = logits_at(model, predicted, **as_inputs(model, batch)).float()
     correct = (logits.detach().argmax(-1) == targets).sum()
     loss = F.cross_entropy(logits, targets, reduction="sum", ignore_index=IGNORED)
-    return Outcome(loss, len(batch.targets), correct)
+    return Restored(loss, len(batch.targets), correct)

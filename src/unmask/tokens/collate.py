@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.corruption.policy import corrupt, named
+from unmask.corruption.plan import Plan as Hiding
+from unmask.corruption.plan import corrupt_by, parse
 from unmask.records import Batch, Blocks, Corrupted, Ids, Integers, Vocabulary
 from unmask.tokens.pack import AROUND, Plan, Stream, alone, cut, read_blocks
 
@@ -20,13 +21,20 @@ HELD_OUT_RATE = 0.15
 
 def collate(blocks: Blocks, corrupted: Corrupted) -> Batch:
     """What an objective takes of corrupted blocks."""
+    shortened = corrupted.documents is not None  # rows without what is hidden: a decoder says that
+    documents = blocks.documents if corrupted.documents is None else corrupted.documents
+    none = np.empty(0, dtype=np.int64)
     return Batch(
         ids=corrupted.ids.astype(np.int64),
-        positions=positions_in_document(blocks.documents),
-        documents=blocks.documents.astype(np.int64),
-        predicted=np.flatnonzero(corrupted.hidden),
-        targets=corrupted.targets.astype(np.int64),
+        positions=positions_in_document(documents),
+        documents=documents.astype(np.int64),
+        predicted=none if shortened else np.flatnonzero(corrupted.hidden),
+        targets=none if shortened else corrupted.targets.astype(np.int64),
         numbers=blocks.numbers,
+        edges=None if corrupted.edges is None else corrupted.edges.astype(np.int64),
+        order=None if corrupted.order is None else corrupted.order.astype(np.int64),
+        weights=corrupted.weights,
+        answer=corrupted.answer,
     )
 
 
@@ -61,7 +69,7 @@ class HeldOutSet:
     stream: Stream
     vocabulary: Vocabulary
     plan: Plan
-    rate: float = HELD_OUT_RATE
+    hiding: Hiding | None
     seed: int = 0
 
     @classmethod
@@ -71,12 +79,13 @@ class HeldOutSet:
         vocabulary: Vocabulary,
         *,
         length: int = HELD_OUT_LENGTH,
-        rate: float = HELD_OUT_RATE,
+        policy: str | None = "token",
+        rate: float | None = HELD_OUT_RATE,
         seed: int = 0,
     ) -> HeldOutSet:
-        """The examples of a stream."""
+        """The examples of a stream: under BERT's policy, under another, or with nothing hidden."""
         plan = alone(cut(stream.ends, length - AROUND), length)
-        return cls(stream, vocabulary, plan, rate, seed)
+        return cls(stream, vocabulary, plan, None if policy is None else parse(policy, rate), seed)
 
     @property
     def tokens(self) -> int:
@@ -90,7 +99,6 @@ class HeldOutSet:
         if limit is not None and lengths.sum() > limit:
             chosen = chosen[:: -(-int(lengths.sum()) // limit)]
         by_length = chosen[np.argsort(lengths[chosen], kind="stable")]
-        policy = named("token", rate=self.rate)
         begin = 0
         while begin < len(by_length):
             # rows are padded to the longest, which is the last of them
@@ -98,6 +106,6 @@ class HeldOutSet:
             while end < len(by_length) and (end + 1 - begin) * (lengths[by_length[end]] + AROUND) <= tokens:
                 end += 1
             blocks = read_blocks(self.stream, self.plan, by_length[begin:end], self.vocabulary)
-            corrupted = corrupt(blocks, policy, self.vocabulary, seed=self.seed)
+            corrupted = corrupt_by(blocks, self.hiding, self.vocabulary, seed=self.seed, progress=1.0)
             yield HeldOut(blocks, corrupted, collate(blocks, corrupted))
             begin = end

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from unmask.corruption.randomness import Draws, mix
 from unmask.records import Blocks, Flags, Ids, Integers, Vocabulary
 
+SORTED = 64  # batches among which pieces are sorted by length
 AROUND = 2  # the opening and the closing token of each piece
 
 
@@ -126,6 +127,23 @@ def packed(pieces: Pieces, length: int, *, seed: int, epoch: int) -> Plan:
     order = np.argsort(block, kind="stable")
     edges = np.searchsorted(block[order], np.arange(blocks + 1))
     return Plan(pieces, shuffled[order], edges, length, epoch)
+
+
+def grouped(pieces: Pieces, length: int, *, rows: int, offset: int = 0, seed: int, epoch: int) -> Plan:
+    """Each piece in a block of its own, blocks of like length together: for models that cannot keep documents apart.
+
+    Pieces are shuffled, sorted by length within stretches of `SORTED` batches, cut into batches of `rows` (the first
+    shorter by `offset`, where the epoch begins in the middle of a batch), and the batches are shuffled.
+    """
+    count = len(pieces.starts)
+    shuffled = _order(count, seed, epoch, 0)
+    stretch = np.arange(count) // (SORTED * rows)
+    by_length = shuffled[np.lexsort((pieces.lengths[shuffled], stretch))]
+    batch = (np.arange(count) + offset) // rows
+    place = _order(int(batch[-1]) + 1 if count else 0, seed, epoch, 1)
+    place[:1], place[-1:] = -1, len(place)  # the first and the last may be short: they stay where they are
+    order = by_length[np.argsort(place[batch], kind="stable")]
+    return Plan(pieces, order, np.arange(count + 1), length, epoch)
 
 
 def _order(count: int, seed: int, epoch: int, purpose: int) -> Integers:

@@ -57,7 +57,7 @@ def steps_for(
     work = trial()
     a_step = _seconds_a_step(work, CALIBRATION_SHARE * seconds, world)
     a_token = _seconds_a_validated_token(work, world)
-    left = seconds - (time.perf_counter() - begun) - a_token * work.examples.tokens
+    left = seconds - (time.perf_counter() - begun) - a_token * work.held_out_tokens
     # each step brings its share of the validations with it
     steps = int(left / (a_step + a_token * VALIDATIONS * VALIDATION_SHARE * rows * length))
     return world.agree(max(1, steps))
@@ -65,14 +65,14 @@ def steps_for(
 
 def _seconds_a_step(work: Work, seconds: float, world: World) -> float:
     """The median of a few steps; the first two warm up."""
-    work.model.train()
+    work.learner.train()
     least, most = CALIBRATION_STEPS
     times: list[float] = []
     begun = time.perf_counter()
     with task("Calibrating") as progress:
         while world.agree(len(times) < least or (time.perf_counter() - begun < seconds and len(times) < most)):
             before = time.perf_counter()
-            loop.take_step(work.model, work.optimizer, work.feed, len(times), world)
+            loop.take_step(work.learner, work.optimizer, work.feed, len(times), world)
             times.append(time.perf_counter() - before)
             progress(1, note=f"{times[-1]:.2f} s a step")
     return statistics.median(times[2:])
@@ -80,6 +80,6 @@ def _seconds_a_step(work: Work, seconds: float, world: World) -> float:
 
 def _seconds_a_validated_token(work: Work, world: World) -> float:
     begun = time.perf_counter()
-    tokens = min(VALIDATION_TOKENS[0], work.examples.tokens)
-    loop.validate(work.model, work.examples, tokens, world)
+    tokens = min(VALIDATION_TOKENS[0], work.held_out_tokens)
+    work.measure(tokens, world)
     return (time.perf_counter() - begun) / max(1, tokens)

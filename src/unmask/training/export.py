@@ -11,19 +11,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from transformers import PreTrainedModel
+from safetensors.torch import save_file
 from transformers.utils import logging
 
 from unmask.files import whole_directory
+from unmask.objectives.objective import Export
 
 WEIGHTS = "model.safetensors"
 
 
-def export(model: PreTrainedModel, tokenizer: Path, out: Path, card: str) -> None:
-    """Write the model, its tokenizer and its card."""
+def export(given: Export, tokenizer: Path, out: Path, card: str) -> None:
+    """Write the model, what belongs beside it, its tokenizer and its card."""
     with whole_directory(out) as aside:
         with quietly():
-            model.save_pretrained(aside)
+            given.model.save_pretrained(aside)
+        for name, tensors in given.tensors.items():
+            save_file({key: tensor.detach().contiguous() for key, tensor in tensors.items()}, aside / name)
         for file in tokenizer.iterdir():
             shutil.copy(file, aside / file.name)
         (aside / "README.md").write_text(card, encoding="utf-8")

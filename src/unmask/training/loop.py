@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import Module
 from torch.nn.utils import clip_grad_norm_
 from transformers import PreTrainedModel
 
@@ -26,8 +27,8 @@ from unmask.corruption.lexicon import Lexicon
 from unmask.corruption.plan import parse
 from unmask.corruption.randomness import Draws
 from unmask.errors import BadInput, Diverged
-from unmask.objectives.mlm import mlm
-from unmask.records import SPAN_KINDS
+from unmask.objectives import mlm, table
+from unmask.objectives.objective import Objective
 from unmask.tokens.collate import HeldOutSet
 from unmask.tokens.dataset import Dataset
 from unmask.tokens.examine import marked_spans
@@ -36,8 +37,8 @@ from unmask.tokens.phrases import read_list
 from unmask.training.distributed import ALONE, World, put
 from unmask.training.feed import Feed
 from unmask.training.optimizer import Optimizer, Optimizing, rate_at
+from unmask.training.sums import Sums
 
-RESTORED = {*SPAN_KINDS, "token", "word", "span", "ngram"}  # policies whose gaps are restored in place
 PATIENCE = 5  # steps in a row that may be skipped before the run stops
 
 
@@ -48,6 +49,7 @@ class Training:
     length: int = 128  # tokens in a block
     rows: int = 16  # blocks in a step
     micro: int = 16  # blocks in a micro-batch, the unit of work
+    objective: str = "mlm"  # what is learnt from it, as `objectives.table` reads it: "causal until 0.5; mlm"
     policy: str = "token"  # what is hidden, as `corruption.plan` reads it: "span 0.7, token 0.3"
     rate: str = "linear 0.25 0.15"  # of all tokens; a falling rate beats a constant one (Ankner et al. 2024)
     phrases: str | None = None  # a list of what entity, phrase and collocation hide whole; none: as the data marks
@@ -76,49 +78,54 @@ class Measured:
     """Loss and accuracy over the hidden tokens of some examples."""
 
     loss: float
-    accuracy: float
+    accuracy: float  # not a number where there is none
     predicted: int
+
+    def __str__(self) -> str:
+        return f"{self.loss:.2f}" + (f", {self.accuracy:.0%}" if isfinite(self.accuracy) else "")
 
 
 @dataclass(frozen=True)
 class Stepped:
     """What one step did."""
 
-    measured: Measured
+    loss: float
+    figures: dict[str, float]  # what its objectives measured
+    predicted: int
     gradient: float  # norm before clipping
     applied: bool
     tokens: int
     blocks: list[int]
 
 
-def take_step(model: PreTrainedModel, optimizer: Optimizer, feed: Feed, step: int, world: World) -> Stepped:
-    """One step: every hidden token of its micro-batches weighs alike; non-finite numbers are never applied."""
-    micros = feed.micro_batches(step, world.share(feed.micros))
-    tokens = sum(int((batch.documents > 0).sum()) for _, batch in micros)
-    predicted, tokens = map(int, world.total(sum(len(batch.targets) for _, batch in micros), tokens))
-    loss, correct = 0.0, 0.0
+def take_step(learner: Module, optimizer: Optimizer, feed: Feed, step: int, world: World) -> Stepped:
+    """One step: everything predicted in its micro-batches weighs alike; non-finite numbers are never applied."""
+    lessons = feed.lessons(step, world.share(feed.micros))
+    sums = Sums(feed.objectives(step))
+    for lesson in lessons:
+        sums.count(lesson.objective, lesson.batch)
+    sums.counted(world)
     totals: Tensor | None = None
     for nth in range(-(-feed.micros // world.size)):  # as many rounds for a process with fewer micro-batches
-        for number, batch in micros[nth : nth + 1]:
-            torch.manual_seed(micro_batch_seed(feed.seed, number))
-            outcome = mlm(model, batch)
-            (outcome.loss / max(1, predicted)).backward()
-            loss += outcome.loss.item()
-            correct += outcome.correct.item()
+        for lesson in lessons[nth : nth + 1]:
+            torch.manual_seed(micro_batch_seed(feed.seed, lesson.number))
+            outcome = lesson.objective.outcome(learner, lesson.batch)
+            sums.loss_of(lesson.objective, outcome).backward()
+            sums.add(lesson.objective, outcome)
         if world.reproducible:
-            totals = world.add_in_order(totals, model.parameters())
+            totals = world.add_in_order(totals, learner.parameters())
     if totals is None:
-        world.add_up(model.parameters())
+        world.add_up(learner.parameters())
     else:
-        put(totals, model.parameters())
-    loss, correct = world.total(loss, correct)
-    norm = float(clip_grad_norm_(model.parameters(), optimizer.settings.clip))
-    applied = isfinite(loss) and isfinite(norm)
+        put(totals, learner.parameters())
+    sums.added(world)
+    norm = float(clip_grad_norm_(learner.parameters(), optimizer.settings.clip))
+    applied = isfinite(sums.loss) and isfinite(norm)
     if applied:
         optimizer.step(step, feed.steps)
     optimizer.clear()
-    measured = Measured(loss / max(1, predicted), correct / max(1, predicted), predicted)
-    return Stepped(measured, norm, applied, tokens, [int(n) for _, batch in micros for n in batch.numbers])
+    blocks = [int(n) for lesson in lessons for n in lesson.batch.numbers]
+    return Stepped(sums.loss, sums.figures, int(sums.predicted), norm, applied, int(sums.tokens), blocks)
 
 
 def micro_batch_seed(seed: int, number: int) -> int:
@@ -132,16 +139,32 @@ def validate(model: PreTrainedModel, examples: HeldOutSet, limit: int | None = N
     loss, correct, predicted = 0.0, 0.0, 0.0
     with evaluating(model):
         for held_out in islice(examples.batches(limit=limit), world.rank, None, world.size):
-            outcome = mlm(model, held_out.batch)
-            loss += outcome.loss.item()
-            correct += int(outcome.correct.item())
-            predicted += outcome.predicted
+            restored = mlm.restore(model, held_out.batch)
+            loss += restored.loss.item()
+            correct += int(restored.correct.item())
+            predicted += restored.predicted
     loss, correct, predicted = world.total(loss, correct, predicted)
     return Measured(loss / max(1, predicted), correct / max(1, predicted), int(predicted))
 
 
+@torch.no_grad()
+def measure(
+    learner: Module, objective: Objective, examples: HeldOutSet, limit: int | None = None, world: World = ALONE
+) -> Sums:
+    """What an objective measures of itself on held-out examples of its own kind, which the processes share."""
+    sums = Sums([objective])
+    with evaluating(learner):
+        for number, held_out in enumerate(islice(examples.batches(limit=limit), world.rank, None, world.size)):
+            torch.manual_seed(micro_batch_seed(examples.seed, number * world.size + world.rank))
+            sums.count(objective, held_out.batch)
+            sums.add(objective, objective.outcome(learner, held_out.batch))
+    sums.counted(world)
+    sums.added(world)
+    return sums
+
+
 @contextmanager
-def evaluating(model: PreTrainedModel) -> Iterator[None]:
+def evaluating(model: Module) -> Iterator[None]:
     """No dropout inside the block."""
     training = model.training
     model.eval()
@@ -151,12 +174,14 @@ def evaluating(model: PreTrainedModel) -> Iterator[None]:
         model.train(training)
 
 
-def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int) -> Feed:
+def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int, *, packs: bool = True) -> Feed:
     """The feed that the settings describe, for a run of so many steps."""
     hiding = parse(settings.policy, settings.rate, fresh=not settings.static_masks)
-    if unfit := hiding.policies - RESTORED:
-        fitting = ", ".join(sorted(RESTORED))
-        raise BadInput(f"--policy {min(unfit)}: masked language modelling restores what {fitting} hide")
+    curriculum = table.parse(settings.objective)
+    for objective in curriculum.objectives:
+        if objective.policies and (unfit := hiding.policies - objective.policies):
+            fitting = ", ".join(sorted(objective.policies))
+            raise BadInput(f"--policy {min(unfit)}: the objective {objective.name} learns from what {fitting} hide")
     lexicons: dict[str, Lexicon] = {}
     if settings.phrases is not None:
         phrases = phrase_lexicon(dataset.tokenizer(), read_list(settings.phrases), dataset.segmenter())
@@ -165,6 +190,7 @@ def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int) -> Feed
         stream=dataset.split("train"),
         vocabulary=dataset.vocabulary,
         hiding=hiding,
+        curriculum=curriculum,
         length=settings.length,
         rows=settings.rows,
         micro=min(settings.micro, settings.rows),
@@ -173,11 +199,12 @@ def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int) -> Feed
         marks=lexicons,
         spans={} if lexicons else marked_spans(dataset, hiding, "train"),
         fresh=not settings.static_masks,
+        packs=packs,
     )
 
 
 def train(
-    model: PreTrainedModel,
+    learner: Module,
     optimizer: Optimizer,
     feed: Feed,
     *,
@@ -186,18 +213,18 @@ def train(
     world: World = ALONE,
 ) -> Position:
     """Train from a position to the last step; `after_step` logs, validates, saves and may stop by raising."""
-    model.train()
+    learner.train()
     rates = optimizer.settings
     while position.step < feed.steps:
         begun = time.perf_counter()
-        did = take_step(model, optimizer, feed, position.step, world)
+        did = take_step(learner, optimizer, feed, position.step, world)
         seconds = time.perf_counter() - begun
         factor = rate_at(position.step, feed.steps, rates.warmup, rates.decay)
         figures: dict[str, Any] = {
             "step": position.step + 1,
-            "loss": did.measured.loss,
-            "accuracy": did.measured.accuracy,
-            "hidden_rate": did.measured.predicted / max(1, did.tokens),
+            "loss": did.loss,
+            **did.figures,
+            "hidden_rate": did.predicted / max(1, did.tokens),
             "learning_rate": rates.adamw * factor,
             "gradient_norm": did.gradient,
             "tokens": position.tokens + did.tokens,

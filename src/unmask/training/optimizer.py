@@ -13,7 +13,7 @@ from math import sqrt
 
 import torch
 from torch import Tensor
-from torch.nn import Module
+from torch.nn import Embedding, Module
 
 NEWTON_SCHULZ = (
     3.4445,
@@ -102,7 +102,9 @@ class Optimizer:
     def __init__(self, model: Module, settings: Optimizing) -> None:
         self.settings = settings
         self.names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
-        matrices = [p for p in self.names if settings.muon > 0 and p.ndim == 2 and _in_a_layer(self.names[p])]
+        tables = {module.weight for module in model.modules() if isinstance(module, Embedding)}
+        inside = [p for p in self.names if p.ndim == 2 and _in_a_layer(self.names[p]) and p not in tables]
+        matrices = inside if settings.muon > 0 else []
         chosen = set(matrices)
         rest = [p for p in self.names if p not in chosen]
         decayed = [p for p in rest if p.ndim >= 2]

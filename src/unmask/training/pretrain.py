@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from math import exp
+from math import exp, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import torch
 from unmask import __version__
 from unmask.errors import BadInput
 from unmask.files import digest, sha256_of
+from unmask.models.families import FAMILIES
 from unmask.progress import Step, say, task
 from unmask.results import Trained
 from unmask.tokens.dataset import Dataset
@@ -59,7 +60,9 @@ def pretrain(
     dataset = Dataset.open(data)
     if not budget.given and not resume:
         raise BadInput("how long? give --minutes, --steps or --tokens")
-    loop.feed_of(recipe.training, dataset, CALIBRATED_STEPS, seed)  # what cannot be trained leaves nothing behind
+    packs = FAMILIES[recipe.family].packs
+    # what cannot be trained leaves nothing behind
+    loop.feed_of(recipe.training, dataset, CALIBRATED_STEPS, seed, packs=packs)
     asked = {
         "format": FORMAT,
         "unmask": __version__,
@@ -120,7 +123,7 @@ def carry_out(work: Work, run: Run, interruption: Interruption, saving: Saving, 
         watch = Watch(work, run, interruption, saving, progress, world)
         if position.step == 0:
             watch.validate(0)
-        return loop.train(work.model, work.optimizer, work.feed, position=position, after_step=watch, world=world)
+        return loop.train(work.learner, work.optimizer, work.feed, position=position, after_step=watch, world=world)
 
 
 class Watch:
@@ -143,8 +146,9 @@ class Watch:
             self.log(figures)
         if position.step in self.validations:
             self.validate(position.step)
-        now = "loss {loss:.2f} · {accuracy:.0%} · lr {learning_rate:.1e} · {tokens_per_second:,.0f} tokens/s"
-        self.progress(1, note=now.format(**figures) + self.last)
+        right = f" · {figures['accuracy']:.0%}" if "accuracy" in figures else ""
+        now = "loss {loss:.2f}{right} · lr {learning_rate:.1e} · {tokens_per_second:,.0f} tokens/s"
+        self.progress(1, note=now.format(right=right, **figures) + self.last)
         finished = position.step == steps
         due = time.monotonic() - self.saved_at >= self.saving.seconds
         # a signal may reach the processes at different steps: all stop at the same one
@@ -160,9 +164,9 @@ class Watch:
 
     def validate(self, step: int) -> None:
         """Measure on the fixed masks, on a sample of them."""
-        measured = self.work.validate(self.world)
-        self.last = f" · held out {measured.loss:.2f}, {measured.accuracy:.0%}"
-        self.log({"step": step, **_validation(measured)})
+        measured, figures = self.work.validate(self.world)
+        self.last = f" · held out {measured}"
+        self.log({"step": step, **_validation(measured, figures)})
 
     def log(self, figures: dict[str, Any]) -> None:
         """Add a line to the metrics, once for all processes."""
@@ -173,10 +177,10 @@ class Watch:
 def finish(work: Work, run: Run, position: Position, world: World) -> Trained:
     """Measure on all held-out text, export the model and say what came out."""
     with task("Validating") as progress:
-        final = loop.validate(work.model, work.examples, world=world)
-        progress(1, note=f"loss {final.loss:.3f} · accuracy {final.accuracy:.1%}")
+        final, own = work.measure(None, world)
+        progress(1, note=str(final))
     if world.first:
-        run.log({"step": work.steps, **_validation(final), "final": True})
+        run.log({"step": work.steps, **_validation(final, own), "final": True})
     figures = {
         "parameters": work.parameters,
         "vocabulary": work.dataset.vocabulary.size,
@@ -190,7 +194,8 @@ def finish(work: Work, run: Run, position: Position, world: World) -> Trained:
     }
     card = export.model_card(run.description, work.dataset.manifest, figures)
     if world.first:
-        export.export(work.model, work.dataset.path / "tokenizer", run.model, card)
+        for name, model in work.objective.exports(work.learner).items():
+            export.export(model, work.dataset.path / "tokenizer", run.path / name, card)
     world.wait()
     return Trained(
         path=run.path,
@@ -202,9 +207,12 @@ def finish(work: Work, run: Run, position: Position, world: World) -> Trained:
         seconds=position.seconds,
         loss=final.loss,
         accuracy=final.accuracy,
+        figures=own,
         weights_sha256=sha256_of(run.model / export.WEIGHTS),
     )
 
 
-def _validation(measured: Measured) -> dict[str, float]:
-    return {"validation_loss": measured.loss, "validation_accuracy": measured.accuracy}
+def _validation(measured: Measured, figures: dict[str, float]) -> dict[str, float]:
+    own = {f"validation_{name}": value for name, value in figures.items()}
+    told = {**own, "validation_loss": measured.loss, "validation_accuracy": measured.accuracy}
+    return {name: value for name, value in told.items() if isfinite(value)}

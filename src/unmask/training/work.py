@@ -7,13 +7,16 @@ checkpoint kept.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from math import nan
 from pathlib import Path
 
 import torch
-from transformers import PreTrainedModel
+from torch.nn import Module
 
 from unmask.errors import BadInput, Damaged
-from unmask.models.families import build
+from unmask.models.families import FAMILIES, build
+from unmask.objectives import table
+from unmask.objectives.objective import Objective
 from unmask.tokens.collate import HELD_OUT_LENGTH, HeldOutSet
 from unmask.tokens.dataset import Dataset
 from unmask.training import checkpoint, loop
@@ -45,34 +48,37 @@ class Work:
     recipe: Recipe
     steps: int
     seed: int
-    model: PreTrainedModel
+    objective: Objective  # what the training is for in the end
+    learner: Module
     optimizer: Optimizer
     feed: Feed
-    examples: HeldOutSet
+    examples: HeldOutSet | None  # with the fixed masks, where masked tokens are restored
+    own: HeldOutSet | None  # of the objective's own kind
 
     @classmethod
     def of(cls, dataset: Dataset, recipe: Recipe, steps: int, seed: int) -> Work:
         """The beginning of a run."""
         settings, vocabulary = recipe.training, dataset.vocabulary
-        model = build(
-            recipe.family,
-            recipe.size,
-            vocabulary,
-            length=settings.length,
-            dropout=settings.dropout,
-            seed=seed,
+        objective = table.parse(settings.objective).main
+        model = {"family": recipe.family, "size": recipe.size, "dropout": settings.dropout}
+        learner = objective.learner(
+            lambda **changes: build(vocabulary=vocabulary, length=settings.length, seed=seed, **{**model, **changes})
         )
-        feed = loop.feed_of(settings, dataset, steps, seed)
+        feed = loop.feed_of(settings, dataset, steps, seed, packs=FAMILIES[recipe.family].packs)
         if not len(feed.pieces.starts):
             raise BadInput(f"{dataset.path}: has no tokens to train on; prepare it from more text")
-        length = min(HELD_OUT_LENGTH, settings.length)
-        examples = HeldOutSet.of(dataset.split("valid"), vocabulary, length=length)
-        optimizer = Optimizer(model, settings.optimizing)
-        return cls(dataset, recipe, steps, seed, model, optimizer, feed, examples)
+        text, length = dataset.split("valid"), min(HELD_OUT_LENGTH, settings.length)
+        restores = objective.masked_lm(learner) is not None
+        examples = HeldOutSet.of(text, vocabulary, length=length) if restores else None
+        own = None
+        if objective.held_out or not restores:
+            own = HeldOutSet.of(text, vocabulary, length=length, policy=objective.usual, rate=None)
+        optimizer = Optimizer(learner, settings.optimizing)
+        return cls(dataset, recipe, steps, seed, objective, learner, optimizer, feed, examples, own)
 
     def go_on(self, saved: checkpoint.Checkpoint) -> Position:
         """Take up a moment that was kept; names and shapes must be the model's own."""
-        own = dict(self.model.named_parameters())
+        own = dict(self.learner.named_parameters())
         try:
             for name in own.keys() ^ saved.model.keys():
                 raise ValueError(f"{name} is not in both")
@@ -89,18 +95,37 @@ class Work:
 
     def save(self, folder: Path, position: Position, keep: int) -> None:
         """Keep this moment."""
-        tensors = {name: parameter.detach() for name, parameter in self.model.named_parameters()}
+        tensors = {name: parameter.detach() for name, parameter in self.learner.named_parameters()}
         moment = checkpoint.Checkpoint(position.step, tensors, self.optimizer.tensors(), asdict(position))
         checkpoint.save(folder, moment, keep=keep)
 
-    def validate(self, world: World) -> Measured:
+    def validate(self, world: World) -> tuple[Measured, dict[str, float]]:
         """Measure on a sample of the held-out text whose size is a share of what the run trains on."""
         trained_on = self.steps * self.recipe.training.rows * self.recipe.training.length
         least, most = VALIDATION_TOKENS
         limit = min(most, max(least, int(trained_on * VALIDATION_SHARE)))
-        return loop.validate(self.model, self.examples, limit, world)
+        return self.measure(limit, world)
+
+    def measure(self, limit: int | None, world: World) -> tuple[Measured, dict[str, float]]:
+        """Loss and accuracy on held-out text, and what the objective says of itself there."""
+        figures: dict[str, float] = {}
+        measured = None
+        if self.own is not None:
+            sums = loop.measure(self.learner, self.objective, self.own, limit, world)
+            figures = sums.figures
+            measured = Measured(sums.loss, figures.get("accuracy", nan), int(sum(sums.counts.values())))
+        model = self.objective.masked_lm(self.learner)
+        if model is not None and self.examples is not None:
+            measured = loop.validate(model, self.examples, limit, world)
+        assert measured is not None
+        return measured, figures
+
+    @property
+    def held_out_tokens(self) -> int:
+        """How many tokens a measurement on all held-out text takes."""
+        return sum(some.tokens for some in (self.examples, self.own) if some is not None)
 
     @property
     def parameters(self) -> int:
         """How many weights the model has."""
-        return sum(parameter.numel() for parameter in self.model.parameters())
+        return sum(parameter.numel() for parameter in self.learner.parameters())

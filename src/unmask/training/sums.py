@@ -1,0 +1,91 @@
+"""The sums of a step: what its micro-batches gave, on all processes, and what that comes to.
+
+In: counts, losses and tallies of micro-batches. Out: one loss in which everything predicted weighs alike, and figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unmask.objectives.objective import Objective, Outcome
+from unmask.records import Batch, Reals
+from unmask.training.distributed import World
+
+Part = tuple[Objective, str]  # a term or a tally of an objective
+
+
+class Sums:
+    """Counts before anything is computed, losses and tallies after it.
+
+    Where micro-batches follow different objectives, each of them has that share of the loss: every process knows it
+    without asking.
+    """
+
+    def __init__(self, objectives: Sequence[Objective]) -> None:
+        self.objectives = list(dict.fromkeys(objectives))
+        self.shares = {each: objectives.count(each) / len(objectives) for each in self.objectives}
+        self.counts: dict[Part, float] = {(each, term): 0.0 for each in self.objectives for term in each.terms}
+        self.losses: dict[Part, float] = dict.fromkeys(self.counts, 0.0)
+        self.tallies: dict[Part, Reals] = {
+            (each, name): np.zeros(size) for each in self.objectives for name, size in each.tallied.items()
+        }
+        self.tokens = self.predicted = 0.0
+
+    def count(self, objective: Objective, batch: Batch) -> None:
+        """Take note of how much there is to predict in a micro-batch."""
+        counts = objective.counts(batch)
+        self.tokens += int((batch.documents > 0).sum())
+        self.predicted += len(batch.targets)
+        for term, count in counts.items():
+            self.counts[objective, term] += count
+
+    def add(self, objective: Objective, outcome: Outcome) -> None:
+        """Add what a micro-batch gave."""
+        for term, loss in outcome.losses.items():
+            self.losses[objective, term] += loss.item()
+        for name, tally in outcome.tallies.items():
+            self.tallies[objective, name] += tally.detach().double().reshape(-1).cpu().numpy()
+
+    def counted(self, world: World) -> None:
+        """Make the counts those of all processes."""
+        *counts, self.tokens, self.predicted = world.total(*self.counts.values(), self.tokens, self.predicted)
+        self.counts = dict(zip(self.counts, counts, strict=True))
+
+    def added(self, world: World) -> None:
+        """Make the losses and the tallies those of all processes."""
+        sizes = [len(tally) for tally in self.tallies.values()]
+        tallies = [number for tally in self.tallies.values() for number in tally]
+        numbers = np.array(world.total(*self.losses.values(), *tallies))
+        losses, *rest = np.split(numbers, np.cumsum([len(self.losses), *sizes])[:-1]) if sizes else (numbers,)
+        self.losses = dict(zip(self.losses, losses.tolist(), strict=True))
+        self.tallies = dict(zip(self.tallies, rest, strict=True))
+
+    def loss_of(self, objective: Objective, outcome: Outcome) -> Tensor:
+        """A micro-batch's part of the loss of the step, with its gradients."""
+        scale = {term: self.shares[objective] * weight for term, weight in objective.terms.items()}
+        return torch.stack(
+            [loss * (scale[term] / max(1.0, self.counts[objective, term])) for term, loss in outcome.losses.items()]
+        ).sum()
+
+    @property
+    def loss(self) -> float:
+        """The loss of the step."""
+        return sum(
+            self.shares[part[0]] * part[0].terms[part[1]] * total / max(1.0, self.counts[part])
+            for part, total in self.losses.items()
+        )
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """What the objectives measured; each term of the loss where there are several."""
+        figures: dict[str, float] = {}
+        for objective in self.objectives:
+            counts = {term: self.counts[objective, term] for term in objective.terms}
+            if len(objective.terms) > 1:
+                figures |= {f"{term}_loss": self.losses[objective, term] / max(1.0, counts[term]) for term in counts}
+            figures |= objective.figures(counts, {name: self.tallies[objective, name] for name in objective.tallied})
+        return figures
