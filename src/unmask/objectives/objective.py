@@ -36,11 +36,31 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Card:
+    """What a model directory says of itself."""
+
+    what: str  # "A masked language model"
+    pipeline: str  # what transformers and the hub call the use of it
+    example: str  # Python that uses it in its own directory; [MASK] stands for the tokenizer's mask
+
+
+FILL_MASK = Card(
+    what="A masked language model",
+    pipeline="fill-mask",
+    example="""\
+from transformers import pipeline
+
+pipeline("fill-mask", model=".")("The text has a [MASK] in it.")""",
+)
+
+
+@dataclass(frozen=True)
 class Export:
     """A model directory: the model, and tensors beside it that its class has no place for, by file name."""
 
     model: PreTrainedModel
     tensors: Mapping[str, dict[str, Tensor]] = field(default_factory=dict)
+    card: Card | None = None  # where it is another than the objective's
 
 
 class Objective(ABC):
@@ -52,6 +72,7 @@ class Objective(ABC):
     terms: Mapping[str, float]  # of the loss, each with its weight
     tallied: Mapping[str, int] = {}  # what is counted besides: how many numbers each tally has
     held_out: bool = False  # whether it is measured on held-out text in its own way, besides the fixed masks
+    card: Card = FILL_MASK
 
     def learner(self, build: Build) -> Module:
         """What is trained: the recipe's model, and whatever the objective adds to it."""

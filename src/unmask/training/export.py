@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from safetensors.torch import save_file
 from transformers.utils import logging
 
 from unmask.files import whole_directory
-from unmask.objectives.objective import Export
+from unmask.objectives.objective import Card, Export
 
 WEIGHTS = "model.safetensors"
 
@@ -44,18 +45,20 @@ def quietly() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def model_card(description: dict[str, Any], manifest: dict[str, Any], figures: dict[str, Any]) -> str:
+def model_card(
+    card: Card, description: dict[str, Any], manifest: dict[str, Any], figures: dict[str, Any], mask: str
+) -> str:
     """What the model was made of and how well it does."""
     recipe, training = description["recipe"], description["recipe"]["training"]
     counts = manifest["counts"]
     return f"""---
 library_name: transformers
-pipeline_tag: fill-mask
-tags: [unmask, masked-language-modelling]
+pipeline_tag: {card.pipeline}
+tags: [unmask, {recipe["family"]}, {figures["objective"]}]
 ---
 # {recipe["name"]}
 
-A masked language model, trained from scratch by unmask {description["unmask"]}.
+{card.what}, trained from scratch by unmask {description["unmask"]}.
 
 | | |
 |---|---|
@@ -63,22 +66,37 @@ A masked language model, trained from scratch by unmask {description["unmask"]}.
 | data | {counts["train"]:,} documents, {manifest["tokens"]["train"]:,} tokens |
 | data fingerprint | `{description["data"]}` |
 | tokenizer | {manifest["settings"]["tokenizer"]}, {figures["vocabulary"]:,} tokens |
-| masking | policy `{training["policy"]}`, rate `{training["rate"]}`, fresh masks each epoch |
-| blocks | {training["length"]} tokens, packed; documents do not see each other |
+| objective | `{training["objective"]}` |
+| hidden | {_hidden(training, figures["hides"])} |
+| blocks | {training["length"]} tokens; documents do not see each other |
 | seen | {figures["tokens"]:,} tokens in {figures["steps"]:,} steps ({figures["epochs"]:.1f} passes) |
 | seed | {description["seed"]} |
 
-On held-out text, with fixed masks (15 % of tokens, {figures["predicted"]:,} positions):
-
-| loss | perplexity | masked-token accuracy |
-|---|---|---|
-| {figures["loss"]:.3f} | {figures["perplexity"]:.1f} | {figures["accuracy"]:.1%} |
+{_measured(figures)}
 
 ```python
-from transformers import pipeline
-
-pipeline("fill-mask", model=".")("The text has a [MASK] in it.")
+{card.example.replace("[MASK]", mask)}
 ```
 
 It knows what its text knows and repeats what its text says: measure it on your own text before you rely on it.
 """
+
+
+def _hidden(training: dict[str, Any], hides: bool) -> str:
+    if not hides:
+        return "nothing"
+    fresh = "the same in each epoch" if training["static_masks"] else "fresh masks each epoch"
+    rate = f", rate `{training['rate']}`" if training["rate"] is not None else ""
+    return f"policy `{training['policy']}`{rate}, {fresh}"
+
+
+def _measured(figures: dict[str, Any]) -> str:
+    """What was measured on held-out text, as a table."""
+    shown = {name.replace("_", " "): f"{value:.3f}" for name, value in figures["own"].items() if isfinite(value)}
+    how = f"{figures['predicted']:,} predictions"
+    if figures["fixed_masks"]:
+        how = f"with fixed masks (15 % of tokens, {figures['predicted']:,} positions)"
+        shown["masked-token accuracy"] = f"{figures['accuracy']:.1%}"
+    shown = {"loss": f"{figures['loss']:.3f}", "perplexity": f"{figures['perplexity']:.1f}", **shown}
+    rows = (shown, ["---"] * len(shown), shown.values())
+    return f"On held-out text, {how}:\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows)

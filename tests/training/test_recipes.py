@@ -1,0 +1,133 @@
+"""Every kind of recipe, tiny: its loss falls, it is exported as it is, and it goes on exactly where it was stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from transformers.utils import logging
+
+from unmask.errors import Interrupted
+from unmask.recipes import KINDS, recipe
+from unmask.results import Trained
+from unmask.tokens.dataset import Dataset
+from unmask.training import checkpoint, loop
+from unmask.training import work as works
+from unmask.training.budget import Budget
+from unmask.training.pretrain import pretrain
+from unmask.training.work import Work
+
+STEPS, STOPPED = 24, 10
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The class of transformers that loads it, and what its own objectives log of a step and of held-out text."""
+
+    model: str
+    logged: frozenset[str] = frozenset({"accuracy"})
+    held_out: frozenset[str] = frozenset()
+
+
+EXPECTED = {
+    "modernbert": Expected("ModernBertForMaskedLM"),
+    "bert": Expected("BertForMaskedLM"),
+    "bert-wwm": Expected("BertForMaskedLM"),
+}
+
+Trains = Callable[..., Trained]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_validations() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(works, "VALIDATION_TOKENS", (512, 512))
+        yield
+
+
+@pytest.fixture(scope="module")
+def train(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Trains:
+    """Train a kind to its end in a directory of its own, or go on with what is there."""
+    phrases = tmp_path_factory.mktemp("phrases") / "phrases.txt"
+    phrases.write_text("the capital of France\nbread and butter\nsince the beginning of the year\n")
+
+    def run(kind: str, out: Path, *, resume: bool = False) -> Trained:
+        plan = recipe(f"{kind}-tiny", length=32, rows=8, micro=4, phrases=str(phrases), dropout=0.1)
+        return pretrain(data, out, plan, Budget(steps=STEPS), resume=resume)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def trained(train: Trains, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Trained]:
+    """The run of a kind that nothing happened to."""
+    return cache(lambda kind: train(kind, tmp_path_factory.mktemp(kind) / "run"))
+
+
+def logged(run: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+def test_every_kind_is_expected_here() -> None:
+    assert EXPECTED.keys() == KINDS.keys()
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_the_held_out_loss_falls_and_the_own_figures_are_logged(kind: str, trained: Callable[[str], Trained]) -> None:
+    result = trained(kind)
+    lines = logged(result.path)
+    steps = [line for line in lines if "loss" in line]
+    held_out = [line for line in lines if "validation_loss" in line]
+    assert len(steps) == STEPS and not any("skipped" in line for line in steps)
+    assert held_out[-1]["validation_loss"] < 0.97 * held_out[0]["validation_loss"]
+    assert all(EXPECTED[kind].logged <= line.keys() for line in steps)
+    assert all({f"validation_{name}" for name in EXPECTED[kind].held_out} <= line.keys() for line in held_out)
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_a_stopped_run_goes_on_to_the_same_weights(
+    kind: str, train: Trains, trained: Callable[[str], Trained], tmp_path: Path
+) -> None:
+    taken = loop.take_step
+
+    def take_step(*args: object) -> object:
+        if args[3] == STOPPED - 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return taken(*args)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(loop, "take_step", take_step)
+        with pytest.raises(Interrupted, match=f"stopped after step {STOPPED} of {STEPS}"):
+            train(kind, tmp_path / "run")
+    assert train(kind, tmp_path / "run", resume=True).weights_sha256 == trained(kind).weights_sha256
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_what_is_exported_loads_in_its_stock_class_and_says_the_same(
+    kind: str, data: Path, trained: Callable[[str], Trained]
+) -> None:
+    logging.disable_progress_bar()
+    result = trained(kind)
+    work = Work.of(Dataset.open(data), recipe(f"{kind}-tiny", length=32), STEPS, 0)
+    saved = checkpoint.newest(result.path / "checkpoints")
+    assert saved is not None
+    work.go_on(saved)
+    ours = work.objective.exports(work.learner)["model"].model.eval()
+    stock = getattr(transformers, EXPECTED[kind].model)
+    theirs, told = stock.from_pretrained(result.model, local_files_only=True, output_loading_info=True)
+    assert type(theirs) is type(ours) is stock
+    assert not any(told[name] for name in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    ids = torch.randint(5, 300, (3, 17), generator=torch.Generator().manual_seed(0))
+    inputs = {"input_ids": ids} | ({"decoder_input_ids": ids} if ours.config.is_encoder_decoder else {})
+    with torch.no_grad():
+        assert torch.equal(ours(**inputs)[0], theirs.eval()(**inputs)[0])
+    card = (result.model / "README.md").read_text()
+    assert f"pipeline_tag: {work.objective.card.pipeline}" in card and f"{result.loss:.3f}" in card
