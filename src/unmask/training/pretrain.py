@@ -23,10 +23,9 @@ from unmask.progress import Step, say, task
 from unmask.results import Trained
 from unmask.tokens.dataset import Dataset
 from unmask.tokens.phrases import read_list
-from unmask.training import checkpoint, events, export, loop
+from unmask.training import checkpoint, export, loop
 from unmask.training.allocator import keep_large_blocks
 from unmask.training.budget import Budget, steps_for
-from unmask.training.chronicle import Reporter, chronicled
 from unmask.training.distributed import World, joined
 from unmask.training.interrupt import Interruption, interruptible
 from unmask.training.loop import Measured, Position
@@ -39,12 +38,10 @@ CALIBRATED_STEPS = 1000  # what a calibration takes the run to be: its rates mat
 
 @dataclass(frozen=True, kw_only=True)
 class Saving:
-    """How often the run is saved, and what else is written of it; nothing of what is trained changes with it."""
+    """How often the run is saved; it changes nothing of what is trained."""
 
     seconds: float = 120.0
     keep: int = 2
-    report: bool = True  # plot.png and report.html
-    tensorboard: bool = False
 
 
 def pretrain(
@@ -60,9 +57,6 @@ def pretrain(
 ) -> Trained:
     """Train a recipe on a data directory, or go on with a run that was stopped."""
     begun = time.perf_counter()
-    saving = saving or Saving()
-    if saving.tensorboard:
-        events.check()
     dataset = Dataset.open(data)
     if not budget.given and not resume:
         raise BadInput("how long? give --minutes, --steps or --tokens")
@@ -93,10 +87,8 @@ def pretrain(
             steps = steps_for(budget, recipe.training.rows, recipe.training.length, trial, begun, world)
             run = describe(run, steps, torch.get_num_threads(), write=world.first)
         work = Work.of(dataset, recipe, run.description["steps"], seed)
-        told = {"wanted": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
-        with chronicled(run, work, **told) as (run, reporter):
-            position = carry_out(work, run, interruption, saving, world, reporter)
-            return finish(work, run, position, world)
+        position = carry_out(work, run, interruption, saving or Saving(), world)
+        return finish(work, run, position, world)
 
 
 @contextmanager
@@ -112,9 +104,7 @@ def shared(out: Path, asked: dict[str, Any], resume: bool, world: World) -> Iter
         yield Run(out, read_description(out) if known else asked)
 
 
-def carry_out(
-    work: Work, run: Run, interruption: Interruption, saving: Saving, world: World, reporter: Reporter
-) -> Position:
+def carry_out(work: Work, run: Run, interruption: Interruption, saving: Saving, world: World) -> Position:
     """Train to the last step from where the run stands."""
     if work.feed.micros < world.size:
         raise BadInput(
@@ -130,7 +120,7 @@ def carry_out(
         say(f"going on from step {position.step:,}")
     with task("Training", total=work.steps) as progress:
         progress(position.step)
-        watch = Watch(work, run, interruption, saving, progress, world, reporter)
+        watch = Watch(work, run, interruption, saving, progress, world)
         if position.step == 0:
             watch.validate(0)
         return loop.train(work.learner, work.optimizer, work.feed, position=position, after_step=watch, world=world)
@@ -140,16 +130,9 @@ class Watch:
     """What happens after each step: logging, validating, saving, stopping."""
 
     def __init__(
-        self,
-        work: Work,
-        run: Run,
-        interruption: Interruption,
-        saving: Saving,
-        progress: Step,
-        world: World,
-        reporter: Reporter,
+        self, work: Work, run: Run, interruption: Interruption, saving: Saving, progress: Step, world: World
     ) -> None:
-        self.work, self.run, self.interruption, self.reporter = work, run, interruption, reporter
+        self.work, self.run, self.interruption = work, run, interruption
         self.saving, self.progress, self.world = saving, progress, world
         self.validations = {round(work.steps * part / VALIDATIONS) for part in range(1, VALIDATIONS)}
         self.validations -= {0, work.steps}
@@ -173,8 +156,6 @@ class Watch:
         if self.world.first and (finished or due or asked):
             self.work.save(self.run.checkpoints, position, self.saving.keep)
             self.saved_at = time.monotonic()
-            if not finished and not asked:  # then it is written in the end
-                self.reporter.now_and_then()
         if asked and not finished:
             raise self.interruption.error(
                 f"stopped after step {position.step:,} of {steps:,}, saved in {self.run.path}; "
