@@ -41,6 +41,11 @@ EXPECTED = {
     "modernbert": Expected("ModernBertForMaskedLM"),
     "bert": Expected("BertForMaskedLM"),
     "bert-wwm": Expected("BertForMaskedLM"),
+    "spanbert": Expected(
+        "BertForMaskedLM",
+        logged=frozenset({"accuracy", "boundary_accuracy", "mlm_loss", "boundary_loss"}),
+        held_out=frozenset({"mlm_loss", "boundary_loss", "boundary_accuracy"}),
+    ),
 }
 
 Trains = Callable[..., Trained]

@@ -61,9 +61,13 @@ class Work:
         settings, vocabulary = recipe.training, dataset.vocabulary
         objective = table.parse(settings.objective).main
         model = {"family": recipe.family, "size": recipe.size, "dropout": settings.dropout}
-        learner = objective.learner(
-            lambda **changes: build(vocabulary=vocabulary, length=settings.length, seed=seed, **{**model, **changes})
-        )
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)  # of what the objective adds to the model
+            learner = objective.learner(
+                lambda **changed: build(
+                    vocabulary=vocabulary, length=settings.length, seed=seed, **{**model, **changed}
+                )
+            )
         feed = loop.feed_of(settings, dataset, steps, seed, packs=FAMILIES[recipe.family].packs)
         if not len(feed.pieces.starts):
             raise BadInput(f"{dataset.path}: has no tokens to train on; prepare it from more text")

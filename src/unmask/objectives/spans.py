@@ -1,0 +1,105 @@
+"""Masked spans and their boundaries: each hidden token is restored twice (SpanBERT, Joshi et al. 2020).
+
+Needs hidden spans and the columns around each run of them. Once a token is restored in place, as in masked language
+modelling; once from nothing but the two tokens around its run and its place in it, so that they come to know what
+lies between them. Measures both. Exports the model, which fills blanks as any other, and the boundary head beside it.
+
+    loss = −(1/|M|) Σ_{i ∈ M} [ log P(x_i | h_i) + log P(x_i | h_{s−1}, h_{e+1}, p_{i−s}) ]
+
+M are the hidden positions, s and e the first and the last of the run that i stands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Module
+from torch.nn import functional as F
+from transformers import PreTrainedModel
+
+from unmask.models.heads import BOUNDARY, Boundary, states_kept
+from unmask.objectives.mlm import IGNORED, ROUND, restore
+from unmask.objectives.objective import Build, Export, Objective, Outcome
+from unmask.records import Batch
+
+
+class Bounded(Module):
+    """A masked language model and a boundary head that shares its embeddings."""
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        super().__init__()
+        config = model.config
+        self.model = model
+        self.boundary = Boundary(config.hidden_size, config.vocab_size, spread=config.initializer_range)
+
+
+class Spans(Objective):
+    """Restore what is hidden, in place and from the edges of its span."""
+
+    name = "spans"
+    policies = frozenset({"span"})
+    usual = "span"
+    terms = {"mlm": 1.0, "boundary": 1.0}  # noqa: RUF012
+    tallied = {"correct": 1, "boundary_correct": 1}  # noqa: RUF012
+    held_out = True
+
+    def learner(self, build: Build) -> Bounded:
+        """The model, and the head."""
+        return Bounded(build())
+
+    def counts(self, batch: Batch) -> dict[str, int]:
+        """The hidden positions, for both."""
+        return {"mlm": len(batch.targets), "boundary": len(batch.targets)}
+
+    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+        """Both cross-entropies at the hidden positions, over one pass of the encoder."""
+        assert isinstance(learner, Bounded)
+        with states_kept(learner.model) as states:
+            restored = restore(learner.model, batch)
+        filling = -len(batch.targets) % ROUND
+        targets = F.pad(torch.from_numpy(batch.targets), (0, filling), value=IGNORED).to(states[0].device)
+        logits = boundary_logits(learner, states[0], batch, filling).float()
+        correct = (logits.detach().argmax(-1) == targets).sum()
+        loss = F.cross_entropy(logits, targets, reduction="sum", ignore_index=IGNORED)
+        return Outcome(
+            {"mlm": restored.loss, "boundary": loss}, {"correct": restored.correct, "boundary_correct": correct}
+        )
+
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+        """How many were restored by the best guess, either way."""
+        return {
+            "accuracy": tallies["correct"].item() / max(1.0, counts["mlm"]),
+            "boundary_accuracy": tallies["boundary_correct"].item() / max(1.0, counts["boundary"]),
+        }
+
+    def masked_lm(self, learner: Module) -> PreTrainedModel:
+        """The model without the head."""
+        assert isinstance(learner, Bounded)
+        return learner.model
+
+    def exports(self, learner: Module) -> dict[str, Export]:
+        """The model, and the head's tensors beside it."""
+        assert isinstance(learner, Bounded)
+        return {"model": Export(learner.model, {BOUNDARY: learner.boundary.state_dict()})}
+
+
+def boundary_logits(learner: Bounded, states: Tensor, batch: Batch, filling: int = 0) -> Tensor:
+    """P×V: what the head makes of the edges of each hidden position's run; `filling` rows more for a round number.
+
+    Documents open and close with tokens that are never hidden, so every run has both edges in its own document.
+    """
+    if batch.edges is None:
+        raise ValueError("the policy names no edges of what it hides")
+    width = batch.ids.shape[1]
+    row, column = batch.predicted // width, batch.predicted % width
+    places = torch.from_numpy(column - batch.edges[:, 0] - 1)
+    around = torch.from_numpy(row[:, None] * width + batch.edges)
+    places, before, after = (F.pad(each, (0, filling)).to(states.device) for each in (places, *around.unbind(1)))
+    flat = states.flatten(0, 1)
+    embeddings = learner.model.get_input_embeddings().weight
+    assert isinstance(embeddings, Tensor)
+    logits: Tensor = learner.boundary(flat[before], flat[after], places, embeddings)
+    return logits
