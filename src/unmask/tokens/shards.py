@@ -15,14 +15,16 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from unmask.errors import Damaged
 from unmask.records import Flags, Ids, Integers
-from unmask.tokens.tokenizer import Encoded
+
+if TYPE_CHECKING:  # a process that only reads shards needs no tokenizer
+    from unmask.tokens.tokenizer import Encoded
 
 SHARD_TOKENS = 64 << 20  # 128 MB of uint16: few files, and each quickly hashed
 
@@ -31,6 +33,7 @@ class Shards:
     """One split's tokens as one stream, in the order of its documents."""
 
     def __init__(self, directory: Path) -> None:
+        self.directory = directory
         names = sorted(path.name.removesuffix(".tokens.npy") for path in directory.glob("*.tokens.npy"))
         parts = [_open_shard(directory, name) for name in names]
         self._tokens = [tokens for tokens, _, _ in parts]
@@ -41,6 +44,10 @@ class Shards:
         self.ends: Integers = np.concatenate(
             [empty, *(ends + start for (_, _, ends), start in zip(parts, self._starts, strict=False))]
         )
+
+    def __reduce__(self) -> tuple[type[Shards], tuple[Path]]:
+        """Another process opens the same files, instead of being sent what is in them."""
+        return Shards, (self.directory.absolute(),)
 
     @property
     def documents(self) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ahocorasick_rs
 import numpy as np
@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from unmask.errors import BadInput, Damaged
 from unmask.records import Blocks, Ids, Integers
 from unmask.tokens.pack import AROUND, Plan
-from unmask.tokens.phrases import read_list
 from unmask.tokens.shards import Growing
-from unmask.tokens.tokenizer import Encoded
+
+if TYPE_CHECKING:  # a process that only reads spans needs no tokenizer
+    from unmask.tokens.tokenizer import Encoded
 
 Span = tuple[int, int]  # the first character and the one after the last
 Finder = Callable[[Sequence[str]], list[list[Span]]]  # the spans of each text, ascending, none overlapping
@@ -47,6 +48,8 @@ def gazetteer(phrases: Sequence[str]) -> Finder:
 
 def gazetteer_file(path: Path | str) -> Finder:
     """Find the phrases of a file, one a line."""
+    from unmask.tokens.phrases import read_list
+
     return gazetteer(read_list(path))
 
 
@@ -151,6 +154,11 @@ class Spans:
     """The marked spans of a split, by their place in its token stream."""
 
     stretches: Integers  # S 2
+    path: Path | None = None  # where they were opened
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process opens the same file, instead of being sent what is in it."""
+        return (Spans, (self.stretches,)) if self.path is None else (Spans.open, (self.path.absolute(),))
 
     @classmethod
     def open(cls, path: Path) -> Spans:
@@ -163,7 +171,7 @@ class Spans:
             raise Damaged(f"{path}: not a whole array file") from error
         if array.ndim != 2 or array.shape[1] != 2 or array.dtype != np.int64:
             raise Damaged(f"{path}: holds {array.dtype} of shape {array.shape}, which no file of spans does")
-        return cls(array)
+        return cls(array, path)
 
     def marks(self, start: int, stop: int) -> Ids:
         """For each token between two places of the stream the number of its span, from 1; 0 is none."""
