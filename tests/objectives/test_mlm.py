@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from unmask.models.families import build
-from unmask.objectives import mlm as objective
+from unmask.objectives import vocabulary as vocabularies
 from unmask.objectives.mlm import restore
 from unmask.records import Batch, Vocabulary
 
@@ -51,9 +51,9 @@ def test_the_number_of_positions_is_rounded_so_that_shapes_are_few(
         shapes.append(len(predicted))
         return real(model, predicted, **inputs)  # type: ignore[arg-type]
 
-    real = objective.logits_at
-    monkeypatch.setattr(objective, "logits_at", logits_at)
+    real = vocabularies.logits_at
+    monkeypatch.setattr(vocabularies, "logits_at", logits_at)
     model = build("bert", "tiny", VOCABULARY, length=12, dropout=0.0, seed=0)
     for count in (1, 5, 64, 65):
-        assert objective.restore(model, batch(12, list(range(count)))).predicted == count
+        assert restore(model, batch(12, list(range(count)))).predicted == count
     assert shapes == [64, 64, 64, 128]

@@ -11,19 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.nn import Module
-from torch.nn import functional as F
 from transformers import PreTrainedModel
 
 from unmask.models.inputs import as_inputs
 from unmask.models.sparse import logits_at
 from unmask.objectives.objective import Objective, Outcome
+from unmask.objectives.vocabulary import IGNORED as IGNORED
+from unmask.objectives.vocabulary import ROUND as ROUND
+from unmask.objectives.vocabulary import judge, predict, rounded
 from unmask.records import SPAN_KINDS, Batch
 
-ROUND = 64
-IGNORED = -100
 IN_PLACE = frozenset({*SPAN_KINDS, "token", "word", "span", "ngram"})  # policies whose gaps are restored in place
 
 
@@ -67,12 +66,17 @@ class MLM(Objective):
 
 def restore(model: PreTrainedModel, batch: Batch) -> Restored:
     """The summed loss over the hidden positions of a batch."""
-    # oneDNN keeps a kernel for each shape it meets: a number of positions that differs with every step would fill
-    # gigabytes with them, so the positions are filled up to a round number, and what fills them is ignored
-    filling = -len(batch.targets) % ROUND
-    predicted = F.pad(torch.from_numpy(batch.predicted), (0, filling)).to(model.device)
-    targets = F.pad(torch.from_numpy(batch.targets), (0, filling), value=IGNORED).to(model.device)
-    logits = logits_at(model, predicted, **as_inputs(model, batch)).float()
-    correct = (logits.detach().argmax(-1) == targets).sum()
-    loss = F.cross_entropy(logits, targets, reduction="sum", ignore_index=IGNORED)
-    return Restored(loss, len(batch.targets), correct)
+    guesses = predict(model, batch.predicted, batch.targets, **as_inputs(model, batch))
+    return Restored(guesses.losses.sum(), len(batch.targets), guesses.right.sum())
+
+
+def predictions(model: PreTrainedModel, batch: Batch) -> tuple[Tensor, Tensor]:
+    """The logits at the hidden positions of a batch and their targets, both filled up to a round number."""
+    where, targets = rounded(batch.predicted, batch.targets, model.device)
+    return logits_at(model, where, **as_inputs(model, batch)).float(), targets
+
+
+def judged(logits: Tensor, targets: Tensor, predicted: int) -> Restored:
+    """The summed loss of such predictions."""
+    losses, right = judge(logits, targets)
+    return Restored(losses.sum(), predicted, right.sum())
