@@ -1,0 +1,162 @@
+"""Batches prepared ahead of the loop, by processes of their own.
+
+In: a feed and the first step. Out: the lessons of that step and the following ones, the same as the feed's own whoever
+prepares them: a batch is a function of its number. Each process holds one batch ready and a few more asked for.
+
+A process that dies is noticed, said and started again with what it still owed; where they keep dying, or a batch
+cannot be prepared, the loop prepares for itself, and an error comes up where its cause is.
+
+On a CPU the loop prepares a batch in about 0.3 % of the time it trains on it (3 million tokens/s against 10 thousand),
+so there no process is started unless one is asked for; a GPU has two.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import fields
+from itertools import islice
+from types import TracebackType
+
+from unmask.progress import say
+from unmask.records import Batch
+from unmask.training.examples import Examples, Stretch
+from unmask.training.feed import Feed, Lesson
+from unmask.training.worker import receive, send
+
+AHEAD = 3  # batches asked of a process: one in the pipe, one in its hands, one to go on with
+DEATHS = 3  # of processes, after which the loop prepares for itself
+PIPE = 1 << 20  # bytes that a pipe holds: a whole batch of mini, where Linux's usual 64 KB are half of one
+LEAVING = 5.0  # seconds between the end of a pipe and the end of its process
+GONE = (EOFError, OSError)
+
+
+class Worker:
+    """One process, what it was asked for and what it still owes."""
+
+    def __init__(self, examples: Examples) -> None:
+        self.examples = examples
+        self.owed: deque[Stretch] = deque()
+        self._start()
+
+    def _start(self) -> None:
+        # a session of its own: Ctrl-C is for the loop, which then closes the pipes
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "unmask.training.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OMP_NUM_THREADS": "1"},
+            start_new_session=True,
+        )
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.asking, self.telling = self.process.stdin, self.process.stdout
+        if hasattr(fcntl, "F_SETPIPE_SZ"):
+            with suppress(OSError):  # more than this user may have
+                fcntl.fcntl(self.telling.fileno(), fcntl.F_SETPIPE_SZ, PIPE)
+        send(self.asking, self.examples)
+        for stretch in self.owed:
+            send(self.asking, stretch)
+
+    def ask(self, stretch: Stretch) -> None:
+        """Have a batch prepared."""
+        self.owed.append(stretch)
+        with suppress(*GONE):  # noticed when the batch is waited for
+            send(self.asking, stretch)
+
+    def take(self) -> Batch | None:
+        """The first batch that is owed, none where it cannot be prepared; owed still where the process is gone."""
+        batch: Batch | None = receive(self.telling)
+        self.owed.popleft()
+        return batch
+
+    def restart(self) -> str:
+        """Start again with everything that is owed; what the process had died of."""
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(LEAVING)
+        code = self.end()
+        self._start()
+        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+    def end(self) -> int:
+        """End the process, which has nothing to lose."""
+        self.process.kill()
+        for pipe in (self.asking, self.telling):
+            with suppress(OSError):  # what was still to be sent
+                pipe.close()
+        return self.process.wait()
+
+
+class Loader:
+    """The lessons of one step after the other, prepared by so many processes; with none, by the loop itself."""
+
+    def __init__(self, feed: Feed, share: Sequence[int], *, first: int = 0, workers: int = 0) -> None:
+        self.feed, self.share = feed, share
+        self.coming = (stretch for step in range(first, feed.steps) for _, _, stretch in feed.planned(step, share))
+        self.asked = self.taken = 0  # batches: who prepares one follows from its number
+        self.deaths = 0
+        self.workers: list[Worker] = []
+        plain = Examples(**{each.name: getattr(feed, each.name) for each in fields(Examples)})
+        try:
+            for _ in range(workers):
+                self.workers.append(Worker(plain))
+        except GONE as error:
+            self._give_up(f"cannot be started ({error})")
+
+    def lessons(self, step: int) -> list[Lesson]:
+        """The lessons of a step; steps are asked for in their order."""
+        planned = self.feed.planned(step, self.share)
+        return [Lesson(number, objective, self._batch(stretch)) for number, objective, stretch in planned]
+
+    def _batch(self, stretch: Stretch) -> Batch:
+        while self.workers:
+            self._ask()
+            worker = self.workers[self.taken % len(self.workers)]
+            try:
+                batch = worker.take()
+            except GONE:
+                self._restart(worker)
+                continue
+            self.taken += 1
+            if batch is None:
+                break
+            return batch
+        return self.feed.batch(stretch)
+
+    def _ask(self) -> None:
+        """Ask for as much as may be prepared ahead, each process in its turn."""
+        for stretch in islice(self.coming, AHEAD * len(self.workers) - (self.asked - self.taken)):
+            self.workers[self.asked % len(self.workers)].ask(stretch)
+            self.asked += 1
+
+    def _restart(self, worker: Worker) -> None:
+        self.deaths += 1
+        if self.deaths > DEATHS:
+            self._give_up(f"died {self.deaths} times")
+            return
+        try:
+            say(f"[yellow]a process that prepares data died ({worker.restart()}) and was started again[/]")
+        except GONE as error:
+            self._give_up(f"cannot be started again ({error})")
+
+    def _give_up(self, why: str) -> None:
+        say(f"[yellow]processes that prepare data {why}: from here on the training loop prepares for itself[/]")
+        self.close()
+
+    def close(self) -> None:
+        """End the processes."""
+        workers, self.workers = self.workers, []
+        for worker in workers:
+            worker.end()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()

@@ -1,0 +1,66 @@
+"""A process that prepares batches ahead of the training loop.
+
+In, on standard input: the examples once, then stretches of blocks. Out, on standard output: a batch for each, in the
+order they were asked for, or none where it cannot be prepared. It ends when whoever started it closes the pipe or
+dies, so it is never left over.
+
+Messages are pickled, between two processes of one run on private pipes; no file is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from typing import IO, Any
+
+from unmask.records import Batch
+from unmask.training.examples import Examples, Stretch
+
+LENGTH = 8  # bytes that say how long a message is
+
+
+def send(pipe: IO[bytes], message: Any) -> None:
+    """Write one message."""
+    text = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    pipe.write(len(text).to_bytes(LENGTH, "little"))
+    pipe.write(text)
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes]) -> Any:
+    """Read one message; `EOFError` where the other side is gone, be it in the middle of a message."""
+    length = int.from_bytes(_exactly(pipe, LENGTH), "little")
+    return pickle.loads(_exactly(pipe, length))
+
+
+def _exactly(pipe: IO[bytes], count: int) -> bytes:
+    text = pipe.read(count)
+    if len(text) < count:
+        raise EOFError
+    return text
+
+
+def _prepared(examples: Examples, stretch: Stretch) -> Batch | None:
+    try:
+        return examples.batch(stretch)
+    except Exception:
+        return None  # the loop, which then prepares it, has the error where somebody sees it
+
+
+def main() -> None:
+    """Prepare what is asked for until nobody asks any more."""
+    asked, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # a stray print must not come between two batches
+    try:
+        examples = receive(asked)
+        while True:
+            send(told, _prepared(examples, receive(asked)))
+    except (EOFError, BrokenPipeError):
+        pass
+    finally:
+        os._exit(0)  # nothing here needs cleaning up, and what is buffered has no reader
+
+
+if __name__ == "__main__":
+    main()
