@@ -1,0 +1,70 @@
+"""Both sides of a comparison as contenders: steps of Trainer and steps of ours, taken one at a time."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+import rival
+import torch
+from torch.nn.utils import clip_grad_norm_
+from turns import Turn
+
+from unmask.tokens.dataset import Dataset
+from unmask.training import loop
+from unmask.training.allocator import keep_large_blocks
+from unmask.training.distributed import ALONE
+from unmask.training.work import Recipe, Work
+
+PREPARED = 4  # steps whose batches are made beforehand for the bare passes
+
+
+def theirs(turn: Turn, *, data: Path, plan: rival.Plan, keep: bool = False) -> None:
+    """Steps of Trainer, from one callback to the next: loading, collating, both passes and AdamW."""
+    if keep:
+        keep_large_blocks()
+    rival.trainer_of(Dataset.open(data), plan, lambda _: turn()).train()
+
+
+def ours(turn: Turn, *, data: Path, recipe: Recipe, steps: int, spread: int = 0, keep: bool = True) -> None:
+    """Steps of our loop: feeding, both passes and the optimizer; `spread` of them, evenly over the run."""
+    if keep:
+        keep_large_blocks()
+    work = Work.of(Dataset.open(data), recipe, steps, seed=0)
+    for number in count():
+        step(work, number * steps // spread % steps if spread else number % steps)
+        turn()
+
+
+def step(work: Work, number: int) -> None:
+    """One step of a run, as the loop takes it."""
+    work.learner.train()
+    loop.take_step(work.learner, work.optimizer, work.feed, number, ALONE)
+
+
+def bare(turn: Turn, *, data: Path, recipe: Recipe, steps: int) -> None:
+    """Both passes and the optimizer on batches made beforehand: what a step cannot do without."""
+    keep_large_blocks()
+    work = Work.of(Dataset.open(data), recipe, steps, seed=0)
+    work.learner.train()
+    prepared = [work.feed.lessons(number) for number in range(PREPARED)]
+    for number in count():
+        lessons = prepared[number % PREPARED]
+        predicted = sum(len(lesson.batch.targets) for lesson in lessons)
+        for lesson in lessons:
+            outcome = lesson.objective.outcome(work.learner, lesson.batch)
+            (torch.stack(list(outcome.losses.values())).sum() / predicted).backward()
+        clip_grad_norm_(work.learner.parameters(), recipe.training.optimizing.clip)
+        work.optimizer.step(number % steps, steps)
+        work.optimizer.clear()
+        turn()
+
+
+def matrix_product(turn: Turn, *, size: int = 2048, times: int = 4) -> None:
+    """Float32 products of two large square matrices: what the processors can do at best."""
+    a, b = torch.randn(size, size), torch.randn(size, size)
+    product = torch.empty(size, size)
+    while True:
+        for _ in range(times):
+            torch.mm(a, b, out=product)
+        turn()

@@ -1,0 +1,251 @@
+"""How much sooner is a loss reached than with transformers' Trainer? Both sides on the same text, tokens and masks.
+
+    python benchmarks/time_to_loss.py data --out results               # all that is not there yet, then the tables
+    python benchmarks/time_to_loss.py data --out results --only theirs # or ours, or times: one part of it
+    python benchmarks/time_to_loss.py data --out results --only report # the tables alone
+
+The loss is a function of the step, and only the time of a step depends on how busy the machine is. So curves are
+recorded by step, whenever, and steps are timed with both sides taking turns. Every run is a JSON file in `--out`;
+what is there is not done again.
+
+Theirs: BertForMaskedLM under Trainer (see rival.py), the best of three learning rates, for as many steps as fit into
+15 and into 40 minutes. Ours: `unmask pretrain --recipe mini`. The question put to ours: which is the smallest budget of
+steps, schedule and all, that ends at or below the held-out loss that theirs has at the end of its minutes?
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from math import exp, log
+from pathlib import Path
+from typing import Any, Literal
+
+import rival
+import sides
+import tyro
+from turns import Spread, race, ratios
+
+from unmask.files import digest
+from unmask.recipes import recipe
+from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.dataset import Dataset
+from unmask.training import loop
+from unmask.training.allocator import keep_large_blocks
+from unmask.training.budget import Budget
+from unmask.training.pretrain import pretrain
+from unmask.training.work import Recipe
+
+RATES = (5e-4, 1e-3, 2e-3)
+SEEDS = (0, 1, 2)
+VALIDATIONS, SAMPLE = 20, 16_384  # along a run of theirs, and the tokens of each; the final loss is over all
+CLOSE = 1.06  # the smallest budget is known within 6 %
+FALL = 0.9  # nats that a budget e times as large is thought to bring, before two runs say it themselves
+
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What is compared, on what, and where the runs are kept."""
+
+    data: Path
+    out: Path
+    recipe: Recipe
+    short: int  # steps of theirs in 15 minutes
+    long: int  # and in 40
+    plain: bool
+
+    def kept(self, name: str, run: Callable[[], Figures]) -> Figures:
+        """A run's figures, from the file of that name where it is there."""
+        return kept(self.out, name, run)
+
+
+def kept(out: Path, name: str, run: Callable[[], Figures]) -> Figures:
+    """A run's figures: as they were kept, or of the run itself; a file is whole or not there."""
+    file = out / f"{name}.json"
+    if not file.exists():
+        aside = file.with_suffix(".writing")
+        aside.write_text(json.dumps(run(), indent=1) + "\n", encoding="utf-8")
+        aside.replace(file)
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+# ── theirs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def theirs(setting: Setting) -> list[Figures]:
+    """Their runs: three rates for a third of the short budget, then three seeds for all of it, one for the long one."""
+
+    def run(steps: int, rate: float, seed: int) -> Figures:
+        plan = rival.Plan(steps=steps, learning_rate=rate, seed=seed, plain=setting.plain)
+        name = f"rival-{steps}-steps-rate-{rate:g}-seed-{seed}"
+        return setting.kept(name, lambda: record(setting.data, plan, name))
+
+    tried = {rate: run(setting.short // 3, rate, 0)["loss"] for rate in RATES}
+    best = min(tried, key=tried.__getitem__)
+    return [*(run(setting.short, best, seed) for seed in SEEDS), run(setting.long, best, 0)]
+
+
+def record(data: Path, plan: rival.Plan, name: str) -> Figures:
+    """One run of Trainer, its loss on our fixed masks by step."""
+    keep_large_blocks()  # changes no number, and recording is long
+    dataset = Dataset.open(data)
+    examples = HeldOutSet.of(dataset.split("valid"), dataset.vocabulary)
+    curve: list[tuple[int, float]] = []
+
+    def after_step(step: int) -> None:
+        if step % max(1, plan.steps // VALIDATIONS) == 0 or step == plan.steps:
+            curve.append((step, loop.validate(trainer.model, examples, SAMPLE).loss))
+            print(f"{name}: step {step:,}, held-out loss {curve[-1][1]:.3f}", flush=True)
+
+    trainer = rival.trainer_of(dataset, plan, after_step)
+    trainer.train()
+    final = loop.validate(trainer.model, examples)
+    weights = sum(parameter.numel() for parameter in trainer.model.parameters())
+    print(f"{name}: ends at {final.loss:.3f}, accuracy {final.accuracy:.1%}", flush=True)
+    return {
+        "plan": asdict(plan),
+        "parameters": weights,
+        "loss": final.loss,
+        "accuracy": final.accuracy,
+        "curve": curve,
+    }
+
+
+# ── ours ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ours(setting: Setting) -> list[tuple[Figures, Figures]]:
+    """Each run of theirs with the smallest run of ours that ends as low."""
+    pairs = []
+    guess = max(2, setting.short // 16)
+    for run in theirs(setting):
+        steps, seed = run["plan"]["steps"], run["plan"]["seed"]
+        if steps == setting.long:
+            guess = guess * setting.long // setting.short
+        guess = fewest(lambda budget, seed=seed: one_of_ours(setting, budget, seed)["loss"], run["loss"], guess)
+        pairs.append((run, one_of_ours(setting, guess, seed)))
+    return pairs
+
+
+def one_of_ours(setting: Setting, steps: int, seed: int) -> Figures:
+    """A whole run of the recipe, as `unmask pretrain --steps` does it."""
+    known = digest(asdict(setting.recipe))[:8]
+    name = f"ours-{known}-{steps}-steps-seed-{seed}"
+    return setting.kept(name, lambda: pretrained(setting, steps, seed))
+
+
+def pretrained(setting: Setting, steps: int, seed: int) -> Figures:
+    folder = Path(tempfile.mkdtemp(prefix="ours-"))
+    try:
+        run = pretrain(setting.data, folder / "run", setting.recipe, Budget(steps=steps), seed=seed)
+        lines = map(json.loads, (folder / "run" / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
+        curve = [(line["step"], line["validation_loss"]) for line in lines if "validation_loss" in line]
+    finally:
+        shutil.rmtree(folder)
+    print(f"ours: {steps:,} steps with seed {seed} end at {run.loss:.3f}", flush=True)
+    return {
+        "plan": {"steps": steps, "seed": seed, "recipe": asdict(setting.recipe)},
+        "parameters": run.parameters,
+        "loss": run.loss,
+        "accuracy": run.accuracy,
+        "tokens": run.tokens,
+        "curve": curve,
+    }
+
+
+def fewest(loss_of: Callable[[int], float], target: float, guess: int) -> int:
+    """The smallest budget, within 6 %, whose loss is at or below the target; losses fall with the log of the budget.
+
+    >>> fewest(lambda steps: 10 - log(steps), target=5.0, guess=40)
+    149
+    """
+    tried: dict[int, float] = {}
+    steps = guess
+    while True:
+        tried[steps] = loss_of(steps)
+        missed = max((each for each in tried if tried[each] > target), default=0)
+        reached = min((each for each in tried if tried[each] <= target), default=0)
+        if reached and (reached <= missed * CLOSE or reached <= missed + 1 or reached == 1):
+            return reached
+        if missed and reached:
+            share = (tried[missed] - target) / (tried[missed] - tried[reached])
+            steps = round(exp(log(missed) + share * log(reached / missed)) * 1.01)
+            steps = min(max(steps, missed + 1), reached - 1)
+        else:  # a little beyond where the target is thought to be, so that it lies in between
+            beyond = 1.03 if missed else 0.97
+            steps = max(1, round(steps * exp((tried[steps] - target) / FALL) * beyond))
+
+
+# ── times and tables ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def times(setting: Setting, steps: int, rounds: int) -> Figures:
+    """Seconds of a step of each, taking turns; theirs is the plain Trainer, ours evenly over the whole run."""
+
+    def run() -> Figures:
+        plan = rival.Plan(steps=100_000)
+        contenders = {
+            "theirs": partial(sides.theirs, data=setting.data, plan=plan),
+            "ours": partial(sides.ours, data=setting.data, recipe=setting.recipe, steps=steps, spread=rounds + 3),
+        }
+        return {**race(contenders, rounds), "rows": setting.recipe.training.rows}
+
+    return setting.kept(f"times-{digest(asdict(setting.recipe))[:8]}", run)
+
+
+def report(setting: Setting, pairs: list[tuple[Figures, Figures]], seconds: Figures) -> None:
+    """The tables, and the same as JSON."""
+    their, our = Spread.of(seconds["theirs"]), Spread.of(seconds["ours"])
+    ratio = ratios(seconds, "theirs", "ours")
+    print(f"\nseconds a step: theirs {their:.3f}, ours {our:.3f}; theirs over ours {ratio:.2f}\n")
+    print("| theirs: minutes | steps | seed | held-out loss | ours: steps | seconds | held-out loss | times as fast |")
+    print("|---|---|---|---|---|---|---|---|")
+    rows = []
+    for run, answer in pairs:
+        long, short = run["plan"]["steps"] * their.median, answer["plan"]["steps"] * our.median
+        rows.append({"theirs": run, "ours": answer, "seconds": [long, short], "factor": long / short})
+        print(
+            f"| {long / 60:.1f} | {run['plan']['steps']:,} | {run['plan']['seed']} | {run['loss']:.3f} "
+            f"| {answer['plan']['steps']:,} | {short:.0f} | {answer['loss']:.3f} | {long / short:.1f} |"
+        )
+    known = {"rows": rows, "times": seconds, "recipe": asdict(setting.recipe)}
+    (setting.out / "report.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+def main(
+    data: Path,
+    /,
+    out: Path = Path("time_to_loss"),
+    only: Literal["all", "theirs", "ours", "times", "report"] = "all",
+    size: str = "mini",
+    short: int = 1010,
+    long: int = 2700,
+    rounds: int = 15,
+    plain: bool = False,
+) -> None:
+    """Compare; `short` and `long` are the steps of theirs that 15 and 40 minutes hold at 0.89 seconds a step."""
+    out.mkdir(parents=True, exist_ok=True)
+    setting = Setting(data=data, out=out, recipe=recipe(size), short=short, long=long, plain=plain)
+    if only in ("all", "theirs") and not plain:
+        differences = rival.agrees(Dataset.open(data))
+        print("head at the labels alone against Trainer's own:", differences, flush=True)
+        assert max(differences["loss"], differences["gradient"]) < 1e-5
+    if only == "theirs":
+        theirs(setting)
+        return
+    if only == "times":
+        times(setting, short // 8, rounds)
+        return
+    pairs = ours(setting)
+    if only != "ours":
+        report(setting, pairs, times(setting, pairs[0][1]["plan"]["steps"], rounds))
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

@@ -1,0 +1,103 @@
+"""The benchmarks answer, and what they compare is what they say it is; their figures are in docs/performance.md."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import runpy
+import sys
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.functional import scaled_dot_product_attention
+from torch.utils.flop_counter import FlopCounterMode
+
+from unmask.tokens.dataset import Dataset, prepare
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+SCRIPTS = ("ablation", "families", "memory", "scaling", "step", "time_to_loss")
+
+
+@pytest.fixture
+def part(monkeypatch: pytest.MonkeyPatch):
+    """A module of the benchmarks by name, as a script there imports it."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    known = set(sys.modules)
+
+    def load(name: str) -> ModuleType:
+        return importlib.import_module(name)
+
+    yield load
+    for name in set(sys.modules) - known:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(FOLDER)):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_every_script_says_what_it_does(
+    script: str, part, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [script, "--help"])
+    with pytest.raises(SystemExit) as left:
+        runpy.run_path(str(FOLDER / f"{script}.py"), run_name="__main__")
+    assert left.value.code in (0, None)
+    assert "usage" in capsys.readouterr().out.lower()
+    assert f"benchmarks/{script}.py" in (FOLDER / f"{script}.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["time_to_loss", "ablation", "scaling"])
+def test_their_examples_hold(name: str, part) -> None:
+    ran = doctest.testmod(part(name))
+    assert ran.attempted and not ran.failed
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Dataset:
+    out = tmp_path_factory.mktemp("benchmarks") / "data"
+    prepare([str(corpus)], out, vocab_size=300)
+    return Dataset.open(out)
+
+
+def test_the_rival_reads_all_texts_in_a_row_each_between_its_special_tokens(dataset: Dataset, part) -> None:
+    rows = part("rival").Grouped(dataset).rows
+    tokenizer = dataset.tokenizer()
+    whole = np.concatenate([tokenizer(text)["input_ids"] for text in dataset.texts("train")])
+    assert rows.shape == (len(whole) // 128, 128)
+    np.testing.assert_array_equal(rows.ravel(), whole[: rows.size])
+
+
+def test_recording_the_rival_with_fewer_logits_changes_neither_loss_nor_gradients(dataset: Dataset, part) -> None:
+    differences = part("rival").agrees(dataset)
+    assert differences["largest gradient"] > 1e-2
+    assert max(differences["loss"], differences["gradient"]) < 1e-5
+
+
+def test_attentions_work_is_counted_alike_whoever_computes_it(part) -> None:
+    query, key, value = (torch.randn(2, 3, 32, 16, requires_grad=True) for _ in range(3))
+    found = {}
+    for backend in (SDPBackend.MATH, SDPBackend.FLASH_ATTENTION):
+        with sdpa_kernel(backend), FlopCounterMode(display=False, custom_mapping=part("step").UNCOUNTED) as counter:
+            outcome = scaled_dot_product_attention(query, key, value)
+            forward = counter.get_total_flops()
+            outcome.sum().backward()
+            found[backend] = forward, counter.get_total_flops() - forward
+    again = found[SDPBackend.MATH][0] // 2  # the fused one computes the scores a second time on the way back
+    assert found[SDPBackend.FLASH_ATTENTION][0] == found[SDPBackend.MATH][0] == 2 * 2 * 2 * 3 * 32 * 32 * 16
+    assert found[SDPBackend.FLASH_ATTENTION][1] == found[SDPBackend.MATH][1] + again
+
+
+def test_contenders_take_turns(part, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "from pathlib import Path\ndef write(turn, file, name):\n    while True:\n        turn()\n"
+    code += "        with Path(file).open('a') as out: out.write(name)\n"
+    (tmp_path / "writing.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    write = importlib.import_module("writing").write
+    contenders = {name: partial(write, file=str(tmp_path / "turns"), name=name) for name in "ab"}
+    seconds = part("turns").race(contenders, rounds=2, warm=1, threads=1)
+    assert {name: len(each) for name, each in seconds.items()} == {"a": 2, "b": 2}
+    assert (tmp_path / "turns").read_text(encoding="utf-8") == "ababab"
