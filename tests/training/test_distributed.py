@@ -18,16 +18,46 @@ from unmask.training.distributed import World
 SETTINGS = ["--recipe", "tiny", "--steps", "8", "--length", "32", "--rows", "16", "--micro", "4", "--save-seconds", "0"]
 
 
-def command(processes: int, data: Path, out: Path, *extra: str) -> list[str]:
-    launch = [sys.executable, "-m"]
+# the command line, with a line written for each micro-batch that is trained on: step, number, blocks, hidden positions
+RECORDING = """
+import json, sys
+from unmask.cli import main
+from unmask.objectives.mlm import MLM
+from unmask.training import loop
+
+take_step, outcome, now = loop.take_step, MLM.outcome, []
+
+def take_recorded(*args, **kwargs):
+    now[:] = [args[3]]
+    return take_step(*args, **kwargs)
+
+def outcome_recorded(self, learner, batch):
+    if learner.training:
+        with open(sys.argv[1], "a") as file:
+            file.write(json.dumps([now[0], batch.numbers.tolist(), batch.predicted.tolist()]) + "\\n")
+    return outcome(self, learner, batch)
+
+loop.take_step, MLM.outcome = take_recorded, outcome_recorded
+main(sys.argv[2:])
+"""
+
+
+def command(processes: int, data: Path, out: Path, *extra: str, recorded: bool = False) -> list[str]:
+    what = ["-m", "unmask"]
+    if recorded:
+        script = out.parent / "recording.py"
+        script.write_text(RECORDING)
+        what = [str(script), str(out.parent / "seen.jsonl")]
+    launch = [sys.executable]
     if processes > 1:
-        launch += ["torch.distributed.run", "--standalone", "--nproc-per-node", str(processes), "-m"]
-    return [*launch, "unmask", "pretrain", str(data), "--out", str(out), "--json", *SETTINGS, *extra]
+        launch += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    return [*launch, *what, "pretrain", str(data), "--out", str(out), "--json", *SETTINGS, *extra]
 
 
-def train(processes: int, data: Path, out: Path, *extra: str) -> dict[str, object]:
+def train(processes: int, data: Path, out: Path, *extra: str, recorded: bool = False) -> dict[str, object]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command(processes, data, out, *extra), capture_output=True, text=True, env=environment)
+    words = command(processes, data, out, *extra, recorded=recorded)
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     answers = done.stdout.splitlines()
     assert len(answers) == 1, "one process speaks for all"
@@ -36,7 +66,7 @@ def train(processes: int, data: Path, out: Path, *extra: str) -> dict[str, objec
 
 @pytest.fixture(scope="module")
 def alone(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
-    return train(1, data, tmp_path_factory.mktemp("alone") / "run", "--reproducible")
+    return train(1, data, tmp_path_factory.mktemp("alone") / "run", "--reproducible", recorded=True)
 
 
 def losses(run: object) -> list[float]:
@@ -44,12 +74,19 @@ def losses(run: object) -> list[float]:
     return [line["loss"] for line in lines if "loss" in line]
 
 
+def seen(run: object) -> list[list[object]]:
+    """What was trained on, whoever did it: step, blocks and hidden positions of each micro-batch, in order."""
+    return sorted(map(json.loads, (Path(str(run)).parent / "seen.jsonl").read_text().splitlines()))
+
+
 @pytest.mark.parametrize("processes", [2, 4])
 def test_the_number_of_processes_changes_who_computes_and_not_what(
     data: Path, tmp_path: Path, alone: dict[str, object], processes: int
 ) -> None:
-    several = train(processes, data, tmp_path / "run")
+    several = train(processes, data, tmp_path / "run", recorded=True)
     assert several["tokens"] == alone["tokens"]
+    assert seen(several["path"]) == seen(alone["path"])
+    assert len(seen(alone["path"])) == 8 * 4
     np.testing.assert_allclose(losses(several["path"]), losses(alone["path"]), rtol=0, atol=1e-5)
     assert abs(float(str(several["loss"])) - float(str(alone["loss"]))) < 1e-5
 

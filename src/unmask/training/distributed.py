@@ -1,9 +1,9 @@
-"""Many processes: who computes which micro-batch, and how the parts become one step.
+"""Many processes: who computes which micro-batch, and how they find and hear each other.
 
 The unit of work is the micro-batch. Processes share the micro-batches of a step out among themselves and add up what
-they found, so the number of processes changes who computes, not what is computed. A sum in another order differs in
-its last bits; `reproducible` adds the gradients of micro-batches one by one in their own order, whoever computed them,
-and then the weights have the same hash on any number of processes (with the same number of threads in each).
+they found (`training.gradients`), so the number of processes changes who computes, not what is computed. A sum in
+another order differs in its last bits; with `reproducible` there is one order, and then the weights have the same hash
+on any number of processes (with the same number of threads in each).
 
 `torchrun --nproc-per-node N -m unmask pretrain …` starts N processes; a single one needs no launcher.
 """
@@ -11,14 +11,13 @@ and then the weights have the same hash on any number of processes (with the sam
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 import torch
-from torch import Tensor, distributed
-from torch.nn import Parameter
+from torch import distributed
 
 from unmask.errors import BadInput, Lost
 
@@ -59,49 +58,8 @@ class World:
         if self.size > 1:
             distributed.barrier()
 
-    def add_up(self, parameters: Iterable[Parameter]) -> None:
-        """Sum the gradients of all processes, each into its place: every process then has all of it."""
-        if self.size == 1:
-            return
-        own = [parameter for parameter in parameters if parameter.requires_grad]
-        flat = _flat(own)
-        distributed.all_reduce(flat)
-        _spread(flat, own)
-
-    def add_in_order(self, totals: Tensor | None, parameters: Iterable[Parameter]) -> Tensor:
-        """Add this round's gradients to the totals, micro-batch by micro-batch: the processes in their order."""
-        own = [parameter for parameter in parameters if parameter.requires_grad]
-        flat = _flat(own)
-        rounds = [flat]
-        if self.size > 1:
-            rounds = [torch.empty_like(flat) for _ in range(self.size)]
-            distributed.all_gather(rounds, flat)
-        for gradient in rounds:
-            totals = gradient.clone() if totals is None else totals.add_(gradient)
-        for parameter in own:
-            parameter.grad = None
-        assert totals is not None
-        return totals
-
 
 ALONE = World()
-
-
-def _flat(parameters: list[Parameter]) -> Tensor:
-    """All gradients in one row; zeros where there is none."""
-    return torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters])
-
-
-def _spread(flat: Tensor, parameters: list[Parameter]) -> None:
-    """Gradients from one row back to where they belong."""
-    pieces = flat.split([parameter.numel() for parameter in parameters])
-    for parameter, piece in zip(parameters, pieces, strict=True):
-        parameter.grad = piece.view_as(parameter)
-
-
-def put(totals: Tensor, parameters: Iterable[Parameter]) -> None:
-    """Put summed gradients where an optimizer looks for them."""
-    _spread(totals, [parameter for parameter in parameters if parameter.requires_grad])
 
 
 @contextmanager

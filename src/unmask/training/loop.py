@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 from torch.nn import Module
 from torch.nn.utils import clip_grad_norm_
 from transformers import PreTrainedModel
 
 from unmask.corruption.lexicon import Lexicon
+from unmask.corruption.plan import Plan as Hiding
 from unmask.corruption.plan import parse
 from unmask.corruption.randomness import Draws
 from unmask.errors import BadInput, Diverged
@@ -34,8 +34,9 @@ from unmask.tokens.dataset import Dataset
 from unmask.tokens.examine import marked_spans
 from unmask.tokens.phrases import lexicon as phrase_lexicon
 from unmask.tokens.phrases import read_list
-from unmask.training.distributed import ALONE, World, put
+from unmask.training.distributed import ALONE, World
 from unmask.training.feed import Feed
+from unmask.training.gradients import gradients_of
 from unmask.training.optimizer import Optimizer, Optimizing, rate_at
 from unmask.training.sums import Sums
 
@@ -50,8 +51,8 @@ class Training:
     rows: int = 16  # blocks in a step
     micro: int = 16  # blocks in a micro-batch, the unit of work
     objective: str = "mlm"  # what is learnt from it, as `objectives.table` reads it: "causal until 0.5; mlm"
-    policy: str = "token"  # what is hidden, as `corruption.plan` reads it: "span 0.7, token 0.3"
-    rate: str = "linear 0.25 0.15"  # of all tokens; a falling rate beats a constant one (Ankner et al. 2024)
+    policy: str | None = "token"  # what is hidden, as `corruption.plan` reads it: "span 0.7, token 0.3"; none: nothing
+    rate: str | None = "linear 0.25 0.15"  # falling, which beats constant (Ankner et al. 2024); none: the policy's own
     phrases: str | None = None  # a list of what entity, phrase and collocation hide whole; none: as the data marks
     static_masks: bool = False  # the same blocks and the same hidden tokens in every epoch
     dropout: float = 0.0  # none for a single pass over the data
@@ -105,19 +106,17 @@ def take_step(learner: Module, optimizer: Optimizer, feed: Feed, step: int, worl
     for lesson in lessons:
         sums.count(lesson.objective, lesson.batch)
     sums.counted(world)
-    totals: Tensor | None = None
+    gradients = gradients_of(learner.parameters(), world)
     for nth in range(-(-feed.micros // world.size)):  # as many rounds for a process with fewer micro-batches
         for lesson in lessons[nth : nth + 1]:
             torch.manual_seed(micro_batch_seed(feed.seed, lesson.number))
             outcome = lesson.objective.outcome(learner, lesson.batch)
+            if lesson is lessons[-1]:
+                gradients.expect_last()
             sums.loss_of(lesson.objective, outcome).backward()
             sums.add(lesson.objective, outcome)
-        if world.reproducible:
-            totals = world.add_in_order(totals, learner.parameters())
-    if totals is None:
-        world.add_up(learner.parameters())
-    else:
-        put(totals, learner.parameters())
+        gradients.end_round()
+    gradients.settle()
     sums.added(world)
     norm = float(clip_grad_norm_(learner.parameters(), optimizer.settings.clip))
     applied = isfinite(sums.loss) and isfinite(norm)
@@ -174,16 +173,31 @@ def evaluating(model: Module) -> Iterator[None]:
         model.train(training)
 
 
-def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int, *, packs: bool = True) -> Feed:
-    """The feed that the settings describe, for a run of so many steps."""
+def hiding_of(settings: Training, curriculum: table.Curriculum) -> Hiding | None:
+    """What is hidden, if it fits whatever learns from it."""
+    learning = [objective for objective in curriculum.objectives if objective.policies]
+    if settings.policy is None:
+        for objective in learning:
+            fitting = ", ".join(sorted(objective.policies))
+            raise BadInput(f"the objective {objective.name} needs a --policy: {fitting}")
+        return None
     hiding = parse(settings.policy, settings.rate, fresh=not settings.static_masks)
-    curriculum = table.parse(settings.objective)
-    for objective in curriculum.objectives:
-        if objective.policies and (unfit := hiding.policies - objective.policies):
+    if not learning:
+        name = curriculum.main.name
+        raise BadInput(f"--policy {settings.policy}: the objective {name} takes text as it is; leave --policy out")
+    for objective in learning:
+        if unfit := hiding.policies - objective.policies:
             fitting = ", ".join(sorted(objective.policies))
             raise BadInput(f"--policy {min(unfit)}: the objective {objective.name} learns from what {fitting} hide")
+    return hiding
+
+
+def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int, *, packs: bool = True) -> Feed:
+    """The feed that the settings describe, for a run of so many steps."""
+    curriculum = table.parse(settings.objective)
+    hiding = hiding_of(settings, curriculum)
     lexicons: dict[str, Lexicon] = {}
-    if settings.phrases is not None:
+    if settings.phrases is not None and hiding is not None:
         phrases = phrase_lexicon(dataset.tokenizer(), read_list(settings.phrases), dataset.segmenter())
         lexicons = dict.fromkeys(hiding.spanned, phrases)
     return Feed(
@@ -197,7 +211,7 @@ def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int, *, pack
         steps=steps,
         seed=seed,
         marks=lexicons,
-        spans={} if lexicons else marked_spans(dataset, hiding, "train"),
+        spans={} if lexicons or hiding is None else marked_spans(dataset, hiding, "train"),
         fresh=not settings.static_masks,
         packs=packs,
     )
