@@ -14,6 +14,7 @@ from unmask.tokens.dataset import Dataset
 from unmask.training import loop
 from unmask.training.allocator import keep_large_blocks
 from unmask.training.distributed import ALONE
+from unmask.training.feed import Lesson
 from unmask.training.work import Recipe, Work
 
 PREPARED = 4  # steps whose batches are made beforehand for the bare passes
@@ -49,15 +50,19 @@ def bare(turn: Turn, *, data: Path, recipe: Recipe, steps: int) -> None:
     work.learner.train()
     prepared = [work.feed.lessons(number) for number in range(PREPARED)]
     for number in count():
-        lessons = prepared[number % PREPARED]
-        predicted = sum(len(lesson.batch.targets) for lesson in lessons)
-        for lesson in lessons:
-            outcome = lesson.objective.outcome(work.learner, lesson.batch)
-            (torch.stack(list(outcome.losses.values())).sum() / predicted).backward()
-        clip_grad_norm_(work.learner.parameters(), recipe.training.optimizing.clip)
-        work.optimizer.step(number % steps, steps)
-        work.optimizer.clear()
+        learn(work, prepared[number % PREPARED], number % steps)
         turn()
+
+
+def learn(work: Work, lessons: list[Lesson], number: int) -> None:
+    """Both passes over the lessons of a step, and the optimizer; nothing else."""
+    predicted = sum(len(lesson.batch.targets) for lesson in lessons)
+    for lesson in lessons:
+        outcome = lesson.objective.outcome(work.learner, lesson.batch)
+        (torch.stack(list(outcome.losses.values())).sum() / predicted).backward()
+    clip_grad_norm_(work.learner.parameters(), work.recipe.training.optimizing.clip)
+    work.optimizer.step(number, work.steps)
+    work.optimizer.clear()
 
 
 def matrix_product(turn: Turn, *, size: int = 2048, times: int = 4) -> None:

@@ -218,6 +218,32 @@ def report(setting: Setting, pairs: list[tuple[Figures, Figures]], seconds: Figu
     (setting.out / "report.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
+def draw(pairs: list[tuple[Figures, Figures]], seconds: Figures, file: Path) -> None:
+    """Both sides' held-out loss against time, a line from each of theirs to the one of ours that ends as low."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    colours, labels = {"theirs": "#999999", "ours": "#1f6f8b"}, {"theirs": "transformers' Trainer", "ours": "unmask"}
+    figure, panel = pyplot.subplots(figsize=(7, 4), layout="constrained")
+    for pair in pairs:
+        ends = []
+        for side, run in zip(("theirs", "ours"), pair, strict=True):
+            minutes = Spread.of(seconds[side]).median / 60
+            ends.append((run["plan"]["steps"] * minutes, run["loss"]))
+            steps, losses = zip(*(point for point in run["curve"] if point[0]), strict=True)
+            panel.plot([step * minutes for step in steps], losses, color=colours[side], label=labels.pop(side, None))
+        panel.plot(*zip(*ends, strict=True), "o:", color="#d1495b", markersize=4, linewidth=1)
+    panel.set_xscale("log")
+    panel.set_xticks(ticks := [0.25, 0.5, 1, 2, 5, 10, 15, 40], [f"{tick:g}" for tick in ticks])
+    panel.minorticks_off()
+    panel.set(xlabel="minutes", ylabel="held-out loss, nats a token")
+    panel.grid(alpha=0.25)
+    panel.legend(frameon=False)
+    figure.savefig(file, dpi=150)
+
+
 def main(
     data: Path,
     /,
@@ -228,6 +254,7 @@ def main(
     long: int = 2700,
     rounds: int = 15,
     plain: bool = False,
+    plot: Path | None = None,
 ) -> None:
     """Compare; `short` and `long` are the steps of theirs that 15 and 40 minutes hold at 0.89 seconds a step."""
     out.mkdir(parents=True, exist_ok=True)
@@ -244,7 +271,10 @@ def main(
         return
     pairs = ours(setting)
     if only != "ours":
-        report(setting, pairs, times(setting, pairs[0][1]["plan"]["steps"], rounds))
+        seconds = times(setting, pairs[0][1]["plan"]["steps"], rounds)
+        report(setting, pairs, seconds)
+        if plot is not None:
+            draw(pairs, seconds, plot)
 
 
 if __name__ == "__main__":
