@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unmask.layout import bar, duration, headline, next_command, page, table
+from unmask.layout import ago, bar, brief, duration, headline, next_command, page, table
 from unmask.results import Listed, Validation, Watched
 
 SPARKS = "▁▂▃▄▅▆▇█"
@@ -110,32 +110,6 @@ def sparkline(values: list[float]) -> str:
         return ""
     low, reach = min(values), max(values) - min(values)
     return "".join(SPARKS[int((value - low) / reach * (len(SPARKS) - 1) + 0.5) if reach else 0] for value in values)
-
-
-def brief(count: float) -> str:
-    """A count in few characters.
-
-    >>> brief(999), brief(4096), brief(1_874_586), brief(3.2e9)
-    ('999', '4.1 k', '1.9 M', '3.2 G')
-    """
-    amount, unit = float(count), ""
-    for larger in ("k", "M", "G", "T", "P", "E", "Z", "Y"):
-        if amount < 999.5:
-            break
-        amount, unit = amount / 1000, f" {larger}"
-    return f"{amount:.1f}{unit}" if unit else f"{amount:.0f}"
-
-
-def ago(seconds: float) -> str:
-    """How long something is ago, to one unit.
-
-    >>> ago(12.3), ago(150), ago(7500), ago(300_000)
-    ('12 s', '2 min', '2 h', '3 d')
-    """
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _steps(run: Watched) -> str:

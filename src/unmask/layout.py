@@ -53,6 +53,32 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def brief(count: float) -> str:
+    """A count in few characters.
+
+    >>> brief(999), brief(4096), brief(1_874_586), brief(3.2e9)
+    ('999', '4.1 k', '1.9 M', '3.2 G')
+    """
+    amount, unit = float(count), ""
+    for larger in ("k", "M", "G", "T", "P", "E", "Z", "Y"):
+        if amount < 999.5:
+            break
+        amount, unit = amount / 1000, f" {larger}"
+    return f"{amount:.1f}{unit}" if unit else f"{amount:.0f}"
+
+
+def ago(seconds: float) -> str:
+    """How long something is ago, to one unit.
+
+    >>> ago(12.3), ago(150), ago(7500), ago(300_000)
+    ('12 s', '2 min', '2 h', '3 d')
+    """
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def table(heads: tuple[str, ...], rows: Iterable[tuple[str | Text, ...]], numbers: tuple[int, ...]) -> Table:
     """Rows under their heads; `numbers` are the columns that are set to the right."""
     made = Table(box=box.SIMPLE_HEAD, show_header=any(heads), show_edge=False, padding=(0, 1))

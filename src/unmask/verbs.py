@@ -123,6 +123,7 @@ def pretrain(
     minutes: float | None = None,
     steps: int | None = None,
     tokens: int | None = None,
+    objective: str | None = None,
     policy: str | None = None,
     rate: str | None = None,
     phrases: Location | None = None,
@@ -133,7 +134,14 @@ def pretrain(
     seed: int = 0,
     resume: bool = False,
     save_seconds: float = 120.0,
+    report: bool = True,
+    tensorboard: bool = False,
     reproducible: bool = False,
+    device: str = "auto",
+    precision: str = "float32",
+    checkpointing: bool = False,
+    compile: bool = False,
+    shard: bool = False,
 ) -> Trained:
     """Train an encoder to restore hidden tokens.
 
@@ -143,10 +151,11 @@ def pretrain(
     Args:
         data: A data directory made by prepare.
         out: The run directory to write.
-        recipe: The model and how it is trained: tiny, mini, small or base, or bert-tiny and so on.
+        recipe: The model and how it is trained: tiny, mini, small or base, or electra-tiny and so on.
         minutes: The budget in minutes of training.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
+        objective: What is learnt, if not the recipe's own: "mlm 0.7, causal 0.3" or "causal until 0.25; mlm".
         policy: What is hidden: token, word, span, ngram, "span 0.7, token 0.3" or "token until 0.5; word".
         rate: How much is hidden: 0.15, or a schedule such as "linear 0.25 0.15".
         phrases: A file with a phrase a line for entity, phrase and collocation, instead of what the data marks.
@@ -157,16 +166,28 @@ def pretrain(
         seed: Where the weights, the order of the blocks and the hidden positions come from.
         resume: Go on with the run that is already there.
         save_seconds: How often to save a checkpoint; it changes nothing of what is trained.
+        report: Draw the run as plot.png and report.html in the run directory, now and then and in the end.
+        tensorboard: Write events for TensorBoard too (pip install 'unmask[tensorboard]').
         reproducible: Add gradients in a fixed order: the same weights, to the bit, on any number of processes.
+        device: Where to compute: auto, cpu, cuda or mps.
+        precision: Of products: float32, bfloat16 or float16; weights stay float32.
+        checkpointing: Compute each layer again in backward instead of keeping what happened in it: less memory.
+        compile: Compile the layers with torch.compile; a minute or more at the start.
+        shard: Cut the layers up among the processes, so that none holds them all (FSDP2).
     """
     from unmask.recipes import recipe as named
     from unmask.training.budget import Budget
+    from unmask.training.computing import Computing
     from unmask.training.pretrain import Saving
     from unmask.training.pretrain import pretrain as run
 
     budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
+    computing = Computing(
+        device=device, precision=precision, checkpointing=checkpointing, compile=compile, shard=shard
+    )
     listed = None if phrases is None else str(phrases)
     settings = {
+        "objective": objective,
         "policy": policy,
         "rate": rate,
         "phrases": listed,
@@ -176,7 +197,7 @@ def pretrain(
         "micro": micro,
     }
     chosen = named(recipe, **{name: value for name, value in settings.items() if value is not None})
-    saving = Saving(seconds=save_seconds)
+    saving = Saving(seconds=save_seconds, report=report, tensorboard=tensorboard)
     return run(
         Path(data),
         Path(out),
@@ -186,6 +207,7 @@ def pretrain(
         resume=resume,
         saving=saving,
         reproducible=reproducible,
+        computing=computing,
     )
 
 

@@ -64,10 +64,10 @@ class History:
 
     def curve(self, name: str) -> tuple[list[float], list[float]]:
         """A figure against the tokens seen, wherever it was logged as a finite number."""
-        points = [(self._tokens_at(line), line[name]) for line in self.lines if _is_number(line.get(name))]
+        points = [(self.tokens_at(line), line[name]) for line in self.lines if _is_number(line.get(name))]
         return [tokens for tokens, _ in points], [value for _, value in points]
 
-    def _tokens_at(self, line: Line) -> float:
+    def tokens_at(self, line: Line) -> float:
         """The tokens seen at a line; a validation knows its step only, so they lie between those of logged steps."""
         if _is_number(line.get("tokens")):
             return float(line["tokens"])
@@ -106,7 +106,7 @@ def read(path: Path) -> History:
             raise
     except (Damaged, Refused) as error:
         problem, foreign = str(error), isinstance(error, Refused)
-    lines = tuple(_lines(path / METRICS))
+    lines = tuple(read_lines(path / METRICS))
     if not problem and not _can_go_on(path / "checkpoints"):
         problem = f"{path / 'checkpoints'}: every checkpoint is damaged; start again with another --out"
     return History(path, description, lines, running, problem, foreign)
@@ -196,7 +196,7 @@ def _age(path: Path) -> float:
     return 0.0
 
 
-def _lines(metrics: Path) -> Iterator[Line]:
+def read_lines(metrics: Path) -> Iterator[Line]:
     """The lines of the metrics that are whole: a run may be writing the last one."""
     try:
         text = metrics.read_text(encoding="utf-8", errors="replace")

@@ -23,9 +23,11 @@ from unmask.progress import Step, say, task
 from unmask.results import Trained
 from unmask.tokens.dataset import Dataset
 from unmask.tokens.phrases import read_list
-from unmask.training import checkpoint, export, loop
+from unmask.training import checkpoint, events, export, loop
 from unmask.training.allocator import keep_large_blocks
 from unmask.training.budget import Budget, steps_for
+from unmask.training.chronicle import Reporter, chronicled
+from unmask.training.computing import PLAIN, Computing, device_for
 from unmask.training.distributed import World, joined
 from unmask.training.interrupt import Interruption, interruptible
 from unmask.training.loop import Measured, Position
@@ -38,10 +40,12 @@ CALIBRATED_STEPS = 1000  # what a calibration takes the run to be: its rates mat
 
 @dataclass(frozen=True, kw_only=True)
 class Saving:
-    """How often the run is saved; it changes nothing of what is trained."""
+    """How often the run is saved, and what else is written of it; nothing of what is trained changes with it."""
 
     seconds: float = 120.0
     keep: int = 2
+    report: bool = True  # plot.png and report.html
+    tensorboard: bool = False
 
 
 def pretrain(
@@ -54,9 +58,13 @@ def pretrain(
     resume: bool = False,
     saving: Saving | None = None,
     reproducible: bool = False,
+    computing: Computing = PLAIN,
 ) -> Trained:
     """Train a recipe on a data directory, or go on with a run that was stopped."""
     begun = time.perf_counter()
+    saving = saving or Saving()
+    if saving.tensorboard:
+        events.check()
     dataset = Dataset.open(data)
     if not budget.given and not resume:
         raise BadInput("how long? give --minutes, --steps or --tokens")
@@ -71,9 +79,10 @@ def pretrain(
         "phrases": digest(read_list(recipe.training.phrases)) if recipe.training.phrases else None,
         "seed": seed,
         "budget": asdict(budget) if budget.given else None,
+        "computing": asdict(computing),
     }
     with (
-        joined(reproducible=reproducible) as world,
+        joined(device_for(computing.device), reproducible=reproducible) as world,
         shared(out, asked, resume, world) as run,
         interruptible() as interruption,
     ):
@@ -82,13 +91,15 @@ def pretrain(
         if "steps" not in run.description:
 
             def trial() -> Work:
-                return Work.of(dataset, recipe, CALIBRATED_STEPS, seed)
+                return Work.of(dataset, recipe, CALIBRATED_STEPS, seed, computing, world)
 
             steps = steps_for(budget, recipe.training.rows, recipe.training.length, trial, begun, world)
             run = describe(run, steps, torch.get_num_threads(), write=world.first)
-        work = Work.of(dataset, recipe, run.description["steps"], seed)
-        position = carry_out(work, run, interruption, saving or Saving(), world)
-        return finish(work, run, position, world)
+        work = Work.of(dataset, recipe, run.description["steps"], seed, computing, world)
+        told = {"wanted": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
+        with chronicled(run, work, **told) as (run, reporter):
+            position = carry_out(work, run, interruption, saving, world, reporter)
+            return finish(work, run, position, world)
 
 
 @contextmanager
@@ -104,12 +115,21 @@ def shared(out: Path, asked: dict[str, Any], resume: bool, world: World) -> Iter
         yield Run(out, read_description(out) if known else asked)
 
 
-def carry_out(work: Work, run: Run, interruption: Interruption, saving: Saving, world: World) -> Position:
+def carry_out(
+    work: Work, run: Run, interruption: Interruption, saving: Saving, world: World, reporter: Reporter
+) -> Position:
     """Train to the last step from where the run stands."""
     if work.feed.micros < world.size:
         raise BadInput(
             f"{work.feed.micros} micro-batches in a step cannot keep {world.size} processes busy: "
             f"give a smaller --micro than {work.feed.micro}"
+        )
+    if work.computing.shard and (world.reproducible or work.feed.micros % world.size):
+        raise BadInput(
+            "--shard adds each layer's gradients in an order of its own: leave out --reproducible"
+            if world.reproducible
+            else f"--shard keeps {world.size} processes in step: {work.feed.micros} micro-batches cannot be shared "
+            "out evenly; give another --rows or --micro"
         )
     saved = checkpoint.newest(run.checkpoints)
     position = Position() if saved is None else work.go_on(saved)
@@ -120,19 +140,34 @@ def carry_out(work: Work, run: Run, interruption: Interruption, saving: Saving, 
         say(f"going on from step {position.step:,}")
     with task("Training", total=work.steps) as progress:
         progress(position.step)
-        watch = Watch(work, run, interruption, saving, progress, world)
+        watch = Watch(work, run, interruption, saving, progress, world, reporter)
         if position.step == 0:
             watch.validate(0)
-        return loop.train(work.learner, work.optimizer, work.feed, position=position, after_step=watch, world=world)
+        return loop.train(
+            work.learner,
+            work.optimizer,
+            work.feed,
+            position=position,
+            after_step=watch,
+            world=world,
+            precision=work.precision,
+        )
 
 
 class Watch:
     """What happens after each step: logging, validating, saving, stopping."""
 
     def __init__(
-        self, work: Work, run: Run, interruption: Interruption, saving: Saving, progress: Step, world: World
+        self,
+        work: Work,
+        run: Run,
+        interruption: Interruption,
+        saving: Saving,
+        progress: Step,
+        world: World,
+        reporter: Reporter,
     ) -> None:
-        self.work, self.run, self.interruption = work, run, interruption
+        self.work, self.run, self.interruption, self.reporter = work, run, interruption, reporter
         self.saving, self.progress, self.world = saving, progress, world
         self.validations = {round(work.steps * part / VALIDATIONS) for part in range(1, VALIDATIONS)}
         self.validations -= {0, work.steps}
@@ -150,12 +185,14 @@ class Watch:
         now = "loss {loss:.2f}{right} · lr {learning_rate:.1e} · {tokens_per_second:,.0f} tokens/s"
         self.progress(1, note=now.format(right=right, **figures) + self.last)
         finished = position.step == steps
-        due = time.monotonic() - self.saved_at >= self.saving.seconds
+        late = time.monotonic() - self.saved_at >= self.saving.seconds
         # a signal may reach the processes at different steps: all stop at the same one
-        (asked,) = self.world.total(self.interruption.asked)
-        if self.world.first and (finished or due or asked):
-            self.work.save(self.run.checkpoints, position, self.saving.keep)
+        asked, due = self.world.total(self.interruption.asked, late and self.world.first)
+        if finished or due or asked:
+            self.work.save(self.run.checkpoints, position, self.saving.keep, self.world)
             self.saved_at = time.monotonic()
+            if not finished and not asked:  # then it is written in the end
+                self.reporter.now_and_then()
         if asked and not finished:
             raise self.interruption.error(
                 f"stopped after step {position.step:,} of {steps:,}, saved in {self.run.path}; "
@@ -196,9 +233,10 @@ def finish(work: Work, run: Run, position: Position, world: World) -> Trained:
         "hides": any(objective.policies for objective in work.feed.curriculum.objectives),
         "fixed_masks": work.examples is not None,
     }
+    learner = work.whole_learner()
     if world.first:
         mask = work.dataset.tokenizer().mask_token
-        for name, model in work.objective.exports(work.learner).items():
+        for name, model in work.objective.exports(learner).items():
             says = model.card or work.objective.card
             card = export.model_card(says, run.description, work.dataset.manifest, figures, mask)
             export.export(model, work.dataset.path / "tokenizer", run.path / name, card)

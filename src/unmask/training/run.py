@@ -4,6 +4,8 @@ run/
   README.md        what is here, for a person
   run.json         what the run is: recipe, data, budget, versions; resuming compares with it
   metrics.jsonl    every logged step and every validation
+  report.html      the run on one page, its plot in plot.png too
+  tensorboard/     the metrics for TensorBoard, if asked for
   checkpoints/     the newest two moments to go on from
   model/           the model, as transformers loads it
 """
@@ -14,7 +16,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ from unmask.errors import BadInput, Damaged, Refused
 from unmask.files import saving, seal_holds, sealed, write_json
 
 FORMAT = 1
+FREE = frozenset({"computing.device", "computing.checkpointing", "computing.shard"})  # may change when a run goes on
 LOOKS = 10  # at a lock before it is said to be held
 
 README = """# A run of unmask
@@ -33,6 +36,7 @@ README = """# A run of unmask
 | `model/` | the model: `AutoModelForMaskedLM.from_pretrained("model")` or `unmask fill` |
 | `run.json` | what was trained, on what, with which settings and versions |
 | `metrics.jsonl` | a line for each logged step and each validation on the fixed held-out masks |
+| `report.html`, `plot.png` | the run on one page: figures, curves, settings, how to use the model |
 | `checkpoints/` | the newest moments to go on from: `unmask pretrain … --resume` |
 """
 
@@ -43,6 +47,7 @@ class Run:
 
     path: Path
     description: dict[str, Any]
+    also: Callable[[dict[str, Any]], None] | None = None  # who else is told what is logged
 
     @property
     def checkpoints(self) -> Path:
@@ -63,6 +68,8 @@ class Run:
         """Add one line to the metrics; it survives the process."""
         with saving(self.metrics), self.metrics.open("a", encoding="utf-8") as file:
             file.write(json.dumps(figures) + "\n")
+        if self.also is not None:
+            self.also(figures)
 
     def logged(self) -> Iterator[dict[str, Any]]:
         """What was logged, line by line."""
@@ -153,7 +160,8 @@ def _compare(path: Path, known: dict[str, Any], asked: dict[str, Any]) -> None:
     """Refuse to go on with another run than the one that is there, by the name of what differs."""
     before, now = _flat(known), _flat(asked)
     for field in now:
-        if before.get(field) != now[field] and not (field.startswith("budget.") and asked["budget"] is None):
+        free = field in FREE or (field.startswith("budget.") and asked["budget"] is None)
+        if before.get(field) != now[field] and not free:
             raise Refused(
                 f"{path}: cannot go on: {field} was {_short(before.get(field))} and is now {_short(now[field])}; "
                 "give the same as before, or start anew with another --out"
