@@ -11,17 +11,24 @@ on any number of processes (with the same number of threads in each).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import islice
+from typing import TypeVar
 
 import torch
 from torch import distributed
 
 from unmask.errors import BadInput, Lost
 
+T = TypeVar("T")
+
 PATIENCE = timedelta(seconds=60)  # for a process that does not answer; then torchrun starts all of them again
+
+CPU = torch.device("cpu")
+BACKENDS = {"cpu": "gloo", "cuda": "cpu:gloo,cuda:nccl"}  # figures are added on CPUs, gradients where they are
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,16 @@ class World:
         """Which of `count` things this process does."""
         return range(self.rank, count, self.size)
 
+    def dealt(self, things: Iterable[T]) -> Iterator[tuple[T, bool]]:
+        """This process's share of things, as many as every other has: where it has none left, another's, marked false.
+
+        >>> [list(World(rank, 2).dealt("abc")) for rank in range(2)]
+        [[('a', True), ('c', True)], [('b', True), ('c', False)]]
+        """
+        things = iter(things)
+        while turn := list(islice(things, self.size)):
+            yield turn[min(self.rank, len(turn) - 1)], self.rank < len(turn)
+
     def total(self, *figures: float) -> list[float]:
         """Each figure, summed over all processes."""
         if self.size == 1:
@@ -55,15 +72,14 @@ class World:
 
     def wait(self) -> None:
         """Go on when all processes are here."""
-        if self.size > 1:
-            distributed.barrier()
+        self.total(0.0)
 
 
 ALONE = World()
 
 
 @contextmanager
-def joined(*, reproducible: bool = False) -> Iterator[World]:
+def joined(device: torch.device = CPU, *, reproducible: bool = False) -> Iterator[World]:
     """The processes that torchrun started, or just this one."""
     try:
         size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
@@ -72,8 +88,10 @@ def joined(*, reproducible: bool = False) -> Iterator[World]:
     if size == 1:
         yield World(reproducible=reproducible)
         return
+    if device.type not in BACKENDS:
+        raise BadInput(f"--device {device.type}: many processes need CPUs or CUDA; start one, or give --device cpu")
     try:
-        backend = "nccl" if torch.cuda.is_available() else "gloo"
+        backend = BACKENDS[device.type]
         distributed.init_process_group(backend, store=_store(rank, size), rank=rank, world_size=size, timeout=PATIENCE)
         yield World(rank, size, reproducible)
     except RuntimeError as error:

@@ -24,7 +24,9 @@ import torch
 from torch import Tensor, distributed
 from torch.nn import Parameter
 
+from unmask.errors import BadInput
 from unmask.training.distributed import World
+from unmask.training.sharding import is_part
 
 BUCKET = 2**18  # numbers in a bucket: few enough to leave early, enough to be worth the way
 
@@ -33,11 +35,17 @@ class Gradients:
     """Of a process alone: what backward adds up is the sum."""
 
     def __init__(self, parameters: Iterable[Parameter], world: World) -> None:
-        self.own = [parameter for parameter in parameters if parameter.requires_grad]
+        # what is cut up comes out of backward summed already
+        self.own = [parameter for parameter in parameters if parameter.requires_grad and not is_part(parameter)]
         self.world = world
 
     def expect_last(self) -> None:
         """The next backward is the last one of this process."""
+
+    def start_again(self) -> None:
+        """Take back what was computed in this round, for memory ran out on the way."""
+        for parameter in self.own:
+            parameter.grad = None
 
     def end_round(self) -> None:
         """Every process has done one more micro-batch, or had none left."""
@@ -62,15 +70,29 @@ class Overlapped(Gradients):
             ready = partial(self._ready, number)
             self.hooks += [parameter.register_post_accumulate_grad_hook(ready) for parameter in bucket]
 
+    def start_again(self) -> None:
+        """Take back what was computed, unless some of it has left."""
+        if self.sent:
+            raise BadInput(
+                f"out of memory on process {self.world.rank}, which had already sent gradients to the others: "
+                "begin anew with a smaller --micro"
+            )
+        self._unhook()
+        self.awaited = [len(bucket) for bucket in self.buckets]
+        super().start_again()
+
     def settle(self) -> None:
         """Send what nothing was waited for, and put the sums where they belong."""
-        for hook in self.hooks:
-            hook.remove()
+        self._unhook()
         while len(self.sent) < len(self.buckets):
             self._send()
         for bucket, (flat, way) in zip(self.buckets, self.sent, strict=True):
             way.wait()
             spread(flat, bucket)
+
+    def _unhook(self) -> None:
+        while self.hooks:
+            self.hooks.pop().remove()
 
     def _ready(self, number: int, _parameter: Tensor) -> None:
         self.awaited[number] -= 1
