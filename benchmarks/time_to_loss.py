@@ -18,7 +18,8 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from math import exp, log
@@ -59,10 +60,17 @@ class Setting:
     short: int  # steps of theirs in 15 minutes
     long: int  # and in 40
     plain: bool
+    recording: bool  # or only telling what was recorded
 
     def kept(self, name: str, run: Callable[[], Figures]) -> Figures:
         """A run's figures, from the file of that name where it is there."""
+        if not self.recording and not (self.out / f"{name}.json").exists():
+            raise NotRecorded(name)
         return kept(self.out, name, run)
+
+
+class NotRecorded(Exception):
+    """A run that a report would have told of."""
 
 
 def kept(out: Path, name: str, run: Callable[[], Figures]) -> Figures:
@@ -78,7 +86,7 @@ def kept(out: Path, name: str, run: Callable[[], Figures]) -> Figures:
 # ── theirs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def theirs(setting: Setting) -> list[Figures]:
+def theirs(setting: Setting) -> Iterator[Figures]:
     """Their runs: three rates for a third of the short budget, then three seeds for all of it, one for the long one."""
 
     def run(steps: int, rate: float, seed: int) -> Figures:
@@ -86,9 +94,12 @@ def theirs(setting: Setting) -> list[Figures]:
         name = f"rival-{steps}-steps-rate-{rate:g}-seed-{seed}"
         return setting.kept(name, lambda: record(setting.data, plan, name))
 
-    tried = {rate: run(setting.short // 3, rate, 0)["loss"] for rate in RATES}
-    best = min(tried, key=tried.__getitem__)
-    return [*(run(setting.short, best, seed) for seed in SEEDS), run(setting.long, best, 0)]
+    tried = [run(setting.short // 3, rate, 0) for rate in RATES]
+    best = min(tried, key=lambda each: each["loss"])
+    yield best
+    for steps, seed in [*((setting.short, seed) for seed in SEEDS), (setting.long, 0)]:
+        with suppress(NotRecorded):
+            yield run(steps, best["plan"]["learning_rate"], seed)
 
 
 def record(data: Path, plan: rival.Plan, name: str) -> Figures:
@@ -120,17 +131,20 @@ def record(data: Path, plan: rival.Plan, name: str) -> Figures:
 # ── ours ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def ours(setting: Setting) -> list[tuple[Figures, Figures]]:
+def ours(setting: Setting) -> Iterator[tuple[Figures, Figures]]:
     """Each run of theirs with the smallest run of ours that ends as low."""
-    pairs = []
-    guess = max(2, setting.short // 16)
+    share = 1 / 12  # of their steps, to begin with; then what it was the last time
     for run in theirs(setting):
         steps, seed = run["plan"]["steps"], run["plan"]["seed"]
-        if steps == setting.long:
-            guess = guess * setting.long // setting.short
-        guess = fewest(lambda budget, seed=seed: one_of_ours(setting, budget, seed)["loss"], run["loss"], guess)
-        pairs.append((run, one_of_ours(setting, guess, seed)))
-    return pairs
+        with suppress(NotRecorded):
+            loss_of = partial(loss_of_ours, setting, seed)
+            enough = fewest(loss_of, run["loss"], max(2, round(share * steps)))
+            share = enough / steps
+            yield run, one_of_ours(setting, enough, seed)
+
+
+def loss_of_ours(setting: Setting, seed: int, steps: int) -> float:
+    return one_of_ours(setting, steps, seed)["loss"]
 
 
 def one_of_ours(setting: Setting, steps: int, seed: int) -> Figures:
@@ -258,18 +272,20 @@ def main(
 ) -> None:
     """Compare; `short` and `long` are the steps of theirs that 15 and 40 minutes hold at 0.89 seconds a step."""
     out.mkdir(parents=True, exist_ok=True)
-    setting = Setting(data=data, out=out, recipe=recipe(size), short=short, long=long, plain=plain)
+    setting = Setting(
+        data=data, out=out, recipe=recipe(size), short=short, long=long, plain=plain, recording=only != "report"
+    )
     if only in ("all", "theirs") and not plain:
         differences = rival.agrees(Dataset.open(data))
         print("head at the labels alone against Trainer's own:", differences, flush=True)
         assert max(differences["loss"], differences["gradient"]) < 1e-5
     if only == "theirs":
-        theirs(setting)
+        list(theirs(setting))
         return
     if only == "times":
         times(setting, short // 8, rounds)
         return
-    pairs = ours(setting)
+    pairs = list(ours(setting))
     if only != "ours":
         seconds = times(setting, pairs[0][1]["plan"]["steps"], rounds)
         report(setting, pairs, seconds)
