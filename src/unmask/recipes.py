@@ -33,6 +33,7 @@ KINDS = {
     "bert": Kind("bert"),
     "bert-wwm": Kind("bert", {"policy": "word"}),
     "spanbert": Kind("bert", {"objective": "spans", "policy": "span", "rate": "0.15"}),
+    "xlnet": Kind("xlnet", {"objective": "permuted", "policy": "permutation", "rate": "0.1667"}),
 }
 
 

@@ -30,11 +30,15 @@ def test_building_leaves_the_random_state_of_others_alone() -> None:
     assert torch.equal(torch.rand(3), expected)
 
 
+LARGER = {"xlnet", "t5"}  # a matrix for relative positions in each layer; a decoder besides the encoder
+
+
 @pytest.mark.parametrize("size", ["tiny", "mini", "small"])
 def test_families_of_one_size_have_nearly_the_same_number_of_weights(size: str) -> None:
     counts = [
         sum(p.numel() for p in build(family, size, VOCABULARY, length=128, dropout=0.0, seed=0).parameters())
         for family in FAMILIES
+        if family not in LARGER
     ]
     assert max(counts) / min(counts) < 1.06
 

@@ -12,9 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import AutoModelForMaskedLM, BertConfig, ModernBertConfig, PreTrainedConfig, PreTrainedModel
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    BertConfig,
+    ModernBertConfig,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
 
 from unmask.errors import BadInput
+from unmask.models.sequential import t5, xlnet
 from unmask.records import Vocabulary
 
 
@@ -96,6 +105,8 @@ class Family:
 FAMILIES = {
     "bert": Family(bert),
     "modernbert": Family(modernbert),
+    "xlnet": Family(xlnet, AutoModelForCausalLM, attention="eager"),
+    "t5": Family(t5, AutoModelForSeq2SeqLM),
 }
 
 

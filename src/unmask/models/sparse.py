@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
@@ -38,7 +39,7 @@ def states_at(model: PreTrainedModel, predicted: Tensor, **inputs: Any) -> Tenso
 def head(model: PreTrainedModel, states: Tensor) -> Tensor:
     """The logits, P×V, that the model's own head makes of hidden states, P×D."""
     # the encoder's call is answered with the states, so that whatever the model does after it is done
-    given = BaseModelOutputWithPastAndCrossAttentions(last_hidden_state=states[None])  # type: ignore[arg-type]
+    given = _Answer(last_hidden_state=states[None])  # type: ignore[arg-type]
     encoder = model.base_model
     encoder.forward = lambda *_args, **_kwargs: given
     try:
@@ -46,6 +47,13 @@ def head(model: PreTrainedModel, states: Tensor) -> Tensor:
         return logits[0]
     finally:
         del encoder.forward  # the class's own again
+
+
+@dataclass
+class _Answer(BaseModelOutputWithPastAndCrossAttentions):
+    """What an encoder returns, of any family."""
+
+    mems: list[Tensor] | None = None  # XLNet's
 
 
 @contextmanager

@@ -15,9 +15,10 @@ from typing import NoReturn
 from unmask.errors import BadInput
 from unmask.objectives.mlm import MLM
 from unmask.objectives.objective import Objective
+from unmask.objectives.permuted import Permuted
 from unmask.objectives.spans import Spans
 
-OBJECTIVES: dict[str, Objective] = {each.name: each for each in (MLM(), Spans())}
+OBJECTIVES: dict[str, Objective] = {each.name: each for each in (MLM(), Spans(), Permuted())}
 GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less their whole part, fill the unit interval evenly
 
 
