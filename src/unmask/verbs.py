@@ -182,9 +182,7 @@ def pretrain(
     from unmask.training.pretrain import pretrain as run
 
     budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
-    computing = Computing(
-        device=device, precision=precision, checkpointing=checkpointing, compile=compile, shard=shard
-    )
+    computing = Computing(device=device, precision=precision, checkpointing=checkpointing, compile=compile, shard=shard)
     listed = None if phrases is None else str(phrases)
     settings = {
         "objective": objective,

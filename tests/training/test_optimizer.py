@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 from hypothesis import given
@@ -5,7 +7,7 @@ from hypothesis import strategies as st
 
 from unmask.models.families import build
 from unmask.records import Vocabulary
-from unmask.training.optimizer import Muon, Optimizer, Optimizing, orthogonal, rate_at
+from unmask.training.optimizer import Muon, Optimizer, Optimizing, _rounds, orthogonal, rate_at
 
 VOCABULARY = Vocabulary(size=300, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
 
@@ -23,6 +25,14 @@ def test_orthogonal_keeps_the_singular_vectors() -> None:
     core = left.mT @ orthogonal(matrix) @ right.mT
     off_diagonal = core - torch.diag_embed(core.diagonal(dim1=-2, dim2=-1))
     assert off_diagonal.abs().max() < 1e-4
+
+
+@pytest.mark.parametrize("smallest", [1.0, 1e-6])
+def test_rounds_on_the_small_product_are_the_rounds_on_the_matrix(smallest: float) -> None:
+    left, _, right = torch.linalg.svd(torch.randn(2, 32, 96, generator=torch.Generator().manual_seed(3)), False)
+    matrices = left * torch.logspace(0, math.log10(smallest), 32) @ right
+    exact = _rounds((matrices / matrices.norm(dim=(-2, -1), keepdim=True)).double()).float()
+    assert (orthogonal(matrices) - exact).norm() / exact.norm() < 5e-4
 
 
 def test_our_muon_steps_as_torchs_does() -> None:

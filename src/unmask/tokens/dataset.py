@@ -111,6 +111,11 @@ class Dataset:
         """The documents of a split, in the order of its tokens."""
         return (text for texts, _ in batches(self.path / "documents" / _known(name)) for text in texts)
 
+    @cached_property
+    def tokens_per_byte(self) -> float:
+        """Of the held-out text: with it, what a token costs becomes what a byte costs, whatever the tokenizer."""
+        return self.split("valid").tokens / max(1, sum(len(text.encode()) for text in self.texts("valid")))
+
     def spans(self, name: str) -> dict[str, Spans]:
         """The marked spans of a split, by kind; none where nobody marked any."""
         files = {kind: f"{_known(name)}/spans.{kind}.npy" for kind in SPAN_KINDS}

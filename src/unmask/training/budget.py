@@ -15,6 +15,7 @@ from unmask.errors import BadInput
 from unmask.progress import task
 from unmask.training import loop
 from unmask.training.distributed import ALONE, World
+from unmask.training.step import Care
 from unmask.training.work import VALIDATION_SHARE, VALIDATION_TOKENS, VALIDATIONS, Work
 
 CALIBRATION_SHARE = 0.05  # of the minutes are spent on finding out how long a step takes
@@ -55,15 +56,15 @@ def steps_for(
         raise BadInput("how long? give --minutes, --steps or --tokens")
     seconds = budget.minutes * 60
     work = trial()
-    a_step = _seconds_a_step(work, CALIBRATION_SHARE * seconds, world)
-    a_token = _seconds_a_validated_token(work, world)
+    a_step = seconds_a_step(work, CALIBRATION_SHARE * seconds, world)
+    a_token = seconds_a_validated_token(work, world)
     left = seconds - (time.perf_counter() - begun) - a_token * work.held_out_tokens
     # each step brings its share of the validations with it
     steps = int(left / (a_step + a_token * VALIDATIONS * VALIDATION_SHARE * rows * length))
     return world.agree(max(1, steps))
 
 
-def _seconds_a_step(work: Work, seconds: float, world: World) -> float:
+def seconds_a_step(work: Work, seconds: float, world: World) -> float:
     """The median of a few steps; the first two warm up."""
     work.learner.train()
     least, most = CALIBRATION_STEPS
@@ -72,13 +73,15 @@ def _seconds_a_step(work: Work, seconds: float, world: World) -> float:
     with task("Calibrating") as progress:
         while world.agree(len(times) < least or (time.perf_counter() - begun < seconds and len(times) < most)):
             before = time.perf_counter()
-            loop.take_step(work.learner, work.optimizer, work.feed, len(times), world)
+            care = Care(precision=work.precision)
+            loop.take_step(work.learner, work.optimizer, work.feed, len(times), world, care=care)
             times.append(time.perf_counter() - before)
             progress(1, note=f"{times[-1]:.2f} s a step")
     return statistics.median(times[2:])
 
 
-def _seconds_a_validated_token(work: Work, world: World) -> float:
+def seconds_a_validated_token(work: Work, world: World) -> float:
+    """What measuring on held-out text takes."""
     begun = time.perf_counter()
     tokens = min(VALIDATION_TOKENS[0], work.held_out_tokens)
     work.measure(tokens, world)

@@ -11,21 +11,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-import numpy as np
 import torch
 from torch.nn import Module
-from torch.nn.utils import clip_grad_norm_
 from transformers import PreTrainedModel
 
 from unmask.corruption.lexicon import Lexicon
 from unmask.corruption.plan import Plan as Hiding
 from unmask.corruption.plan import parse
-from unmask.corruption.randomness import Draws
 from unmask.errors import BadInput, Diverged
 from unmask.objectives import mlm, table
 from unmask.objectives.objective import Objective
@@ -34,10 +30,14 @@ from unmask.tokens.dataset import Dataset
 from unmask.tokens.examine import marked_spans
 from unmask.tokens.phrases import lexicon as phrase_lexicon
 from unmask.tokens.phrases import read_list
+from unmask.training import health
 from unmask.training.distributed import ALONE, World
 from unmask.training.feed import Feed
-from unmask.training.gradients import gradients_of
+from unmask.training.health import Recent
+from unmask.training.loader import Loader
 from unmask.training.optimizer import Optimizer, Optimizing, rate_at
+from unmask.training.precision import FLOAT32, Precision
+from unmask.training.step import Care, Stepped, micro_batch_seed, take_step
 from unmask.training.sums import Sums
 
 PATIENCE = 5  # steps in a row that may be skipped before the run stops
@@ -70,8 +70,30 @@ class Position:
 
     step: int = 0  # steps done
     tokens: int = 0  # tokens seen
-    skipped: int = 0  # steps skipped in a row
+    skipped: int = 0  # steps in a row whose numbers were not finite
     seconds: float = 0.0  # spent training, over all sittings
+    parts: int = 1  # that a micro-batch is computed in, for it to fit into memory
+    recent: Recent = field(default_factory=Recent)  # what is usual
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> Position:
+        """The position that `dataclasses.asdict` described; `ValueError` or `TypeError` where it is none."""
+        known = {**state, "recent": Recent.of(state.get("recent", {}))}
+        for name, value in known.items():
+            if name != "recent" and (isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0):
+                raise ValueError(f"{name} is {value!r}")
+        return cls(**known)
+
+    def after(self, did: Stepped, seconds: float) -> Position:
+        """The position when a step is done."""
+        return Position(
+            step=self.step + 1,
+            tokens=self.tokens + did.tokens,
+            skipped=0 if did.finite else self.skipped + 1,
+            seconds=self.seconds + seconds,
+            parts=did.parts,
+            recent=self.recent.after(did.loss, did.gradient) if did.finite else self.recent,
+        )
 
 
 @dataclass(frozen=True)
@@ -86,62 +108,16 @@ class Measured:
         return f"{self.loss:.2f}" + (f", {self.accuracy:.0%}" if isfinite(self.accuracy) else "")
 
 
-@dataclass(frozen=True)
-class Stepped:
-    """What one step did."""
-
-    loss: float
-    figures: dict[str, float]  # what its objectives measured
-    predicted: int
-    gradient: float  # norm before clipping
-    applied: bool
-    tokens: int
-    blocks: list[int]
-
-
-def take_step(learner: Module, optimizer: Optimizer, feed: Feed, step: int, world: World) -> Stepped:
-    """One step: everything predicted in its micro-batches weighs alike; non-finite numbers are never applied."""
-    lessons = feed.lessons(step, world.share(feed.micros))
-    sums = Sums(feed.objectives(step))
-    for lesson in lessons:
-        sums.count(lesson.objective, lesson.batch)
-    sums.counted(world)
-    gradients = gradients_of(learner.parameters(), world)
-    for nth in range(-(-feed.micros // world.size)):  # as many rounds for a process with fewer micro-batches
-        for lesson in lessons[nth : nth + 1]:
-            torch.manual_seed(micro_batch_seed(feed.seed, lesson.number))
-            outcome = lesson.objective.outcome(learner, lesson.batch)
-            if lesson is lessons[-1]:
-                gradients.expect_last()
-            sums.loss_of(lesson.objective, outcome).backward()
-            sums.add(lesson.objective, outcome)
-        gradients.end_round()
-    gradients.settle()
-    sums.added(world)
-    norm = float(clip_grad_norm_(learner.parameters(), optimizer.settings.clip))
-    applied = isfinite(sums.loss) and isfinite(norm)
-    if applied:
-        optimizer.step(step, feed.steps)
-    optimizer.clear()
-    blocks = [int(n) for lesson in lessons for n in lesson.batch.numbers]
-    return Stepped(sums.loss, sums.figures, int(sums.predicted), norm, applied, int(sums.tokens), blocks)
-
-
-def micro_batch_seed(seed: int, number: int) -> int:
-    """What dropout is drawn from: a function of the micro-batch's number in the whole run."""
-    return int(Draws.of(seed, 0, np.array([number])).keys[0]) >> 1
-
-
 @torch.no_grad()
 def validate(model: PreTrainedModel, examples: HeldOutSet, limit: int | None = None, world: World = ALONE) -> Measured:
     """Loss and accuracy on the fixed held-out examples, whose batches the processes share."""
     loss, correct, predicted = 0.0, 0.0, 0.0
     with evaluating(model):
-        for held_out in islice(examples.batches(limit=limit), world.rank, None, world.size):
+        for held_out, own in world.dealt(examples.batches(limit=limit)):
             restored = mlm.restore(model, held_out.batch)
-            loss += restored.loss.item()
-            correct += int(restored.correct.item())
-            predicted += restored.predicted
+            loss += own * restored.loss.item()
+            correct += own * int(restored.correct.item())
+            predicted += own * restored.predicted
     loss, correct, predicted = world.total(loss, correct, predicted)
     return Measured(loss / max(1, predicted), correct / max(1, predicted), int(predicted))
 
@@ -153,10 +129,12 @@ def measure(
     """What an objective measures of itself on held-out examples of its own kind, which the processes share."""
     sums = Sums([objective])
     with evaluating(learner):
-        for number, held_out in enumerate(islice(examples.batches(limit=limit), world.rank, None, world.size)):
+        for number, (held_out, own) in enumerate(world.dealt(examples.batches(limit=limit))):
             torch.manual_seed(micro_batch_seed(examples.seed, number * world.size + world.rank))
-            sums.count(objective, held_out.batch)
-            sums.add(objective, objective.outcome(learner, held_out.batch))
+            outcome = objective.outcome(learner, held_out.batch)
+            if own:
+                sums.count(objective, held_out.batch)
+                sums.add(objective, outcome)
     sums.counted(world)
     sums.added(world)
     return sums
@@ -225,38 +203,58 @@ def train(
     position: Position,
     after_step: Callable[[Position, dict[str, Any]], None],
     world: World = ALONE,
+    workers: int = 0,
+    skip_spikes: bool = False,
+    precision: Precision = FLOAT32,
 ) -> Position:
     """Train from a position to the last step; `after_step` logs, validates, saves and may stop by raising."""
     learner.train()
-    rates = optimizer.settings
-    while position.step < feed.steps:
-        begun = time.perf_counter()
-        did = take_step(learner, optimizer, feed, position.step, world)
-        seconds = time.perf_counter() - begun
-        factor = rate_at(position.step, feed.steps, rates.warmup, rates.decay)
-        figures: dict[str, Any] = {
-            "step": position.step + 1,
-            "loss": did.loss,
-            **did.figures,
-            "hidden_rate": did.predicted / max(1, did.tokens),
-            "learning_rate": rates.adamw * factor,
-            "gradient_norm": did.gradient,
-            "tokens": position.tokens + did.tokens,
-            "tokens_per_second": did.tokens / seconds,
-        }
-        if not did.applied:
-            figures |= {"skipped": True, "blocks": did.blocks}
-        position = replace(
-            position,
-            step=position.step + 1,
-            tokens=position.tokens + did.tokens,
-            skipped=0 if did.applied else position.skipped + 1,
-            seconds=position.seconds + seconds,
-        )
-        after_step(position, figures)
-        if position.skipped >= PATIENCE:
-            raise Diverged(
-                f"step {position.step}: the loss or its gradient was not finite in {PATIENCE} steps in a row "
-                f"(blocks of the last: {', '.join(map(str, did.blocks[:8]))} …); lower the learning rate"
-            )
+    first = position.step
+    with Loader(feed, world.share(feed.micros), first=first, workers=workers) as loader:
+        while position.step < feed.steps:
+            begun = time.perf_counter()
+            lessons = loader.lessons(position.step)
+            waited = time.perf_counter() - begun
+            care = Care(position.parts, position.recent, skip_spikes, position.step > first, precision)
+            did = take_step(learner, optimizer, feed, position.step, world, lessons, care)
+            seconds = max(time.perf_counter() - begun, 1e-9)
+            position = position.after(did, seconds)
+            figures = figures_of(did, position, optimizer.settings, feed, seconds) | {"waited": waited / seconds}
+            after_step(position, figures)
+            if not did.finite:
+                stop_if_hopeless(learner, position, feed)
     return position
+
+
+def figures_of(did: Stepped, now: Position, rates: Optimizing, feed: Feed, seconds: float) -> dict[str, Any]:
+    """What is logged of a step."""
+    figures: dict[str, Any] = {
+        "step": now.step,
+        "loss": did.loss,
+        **did.figures,
+        "hidden_rate": did.predicted / max(1, did.tokens),
+        "learning_rate": rates.adamw * rate_at(now.step - 1, feed.steps, rates.warmup, rates.decay),
+        "gradient_norm": did.gradient,
+        "tokens": now.tokens,
+        "tokens_per_second": did.tokens / seconds,
+    }
+    if did.parts > 1:
+        figures["parts"] = did.parts
+    if did.spike:
+        figures["spike"] = did.spike
+    if not did.applied:
+        figures["skipped"] = True
+    if did.spike or not did.applied:
+        figures["blocks"] = feed.blocks(now.step - 1)
+    return figures
+
+
+def stop_if_hopeless(learner: Module, position: Position, feed: Feed) -> None:
+    """Stop where skipping steps cannot help: the weights are not finite, or one step after the other is not."""
+    health.check(learner.named_parameters(), position.step)
+    if position.skipped >= PATIENCE:
+        blocks = feed.blocks(position.step - 1)
+        raise Diverged(
+            f"step {position.step}: the loss or its gradient was not finite in {PATIENCE} steps in a row "
+            f"(blocks of the last: {', '.join(map(str, blocks[:8]))} …); lower the learning rate"
+        )

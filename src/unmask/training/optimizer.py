@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import Embedding, Module
 
+from unmask.training.sharding import is_part, part_of, whole
+
 NEWTON_SCHULZ = (
     3.4445,
     -4.7750,
@@ -53,18 +55,40 @@ def rate_at(step: int, steps: int, warmup: float, decay: float) -> float:
 def orthogonal(matrices: Tensor) -> Tensor:
     """The nearest orthogonal matrix of each of N matrices, N×R×C, nearly: singular values come near 1.
 
-    A float32 product on CPU; bfloat16 where the hardware has it.
+    A float32 product on CPU; bfloat16 where the hardware has it. A round multiplies X by p(X Xᵀ), a polynomial:
+    where X is much wider than high, the rounds are done on the small X Xᵀ alone, which halves the work, and X is
+    multiplied once by the product of them all. bfloat16 is too coarse for that.
     """
-    a, b, c = NEWTON_SCHULZ
     x = matrices.bfloat16() if matrices.is_cuda else matrices
     tall = x.shape[-2] > x.shape[-1]
     if tall:
         x = x.mT
     x = x / x.norm(dim=(-2, -1), keepdim=True).clamp_min(1e-7)
+    small = x.dtype == torch.float32 and x.shape[-1] >= 2 * x.shape[-2]
+    x = _all_rounds(x @ x.mT) @ x if small else _rounds(x)
+    return (x.mT if tall else x).to(matrices.dtype)
+
+
+def _rounds(x: Tensor) -> Tensor:
+    a, b, c = NEWTON_SCHULZ
     for _ in range(ROUNDS):
         gram = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return (x.mT if tall else x).to(matrices.dtype)
+    return x
+
+
+def _all_rounds(gram: Tensor) -> Tensor:
+    """The product of every round's polynomial, from X Xᵀ: polynomials of one matrix commute."""
+    a, b, c = NEWTON_SCHULZ
+    product = None
+    for last in (*[False] * (ROUNDS - 1), True):
+        factor = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
+        factor.diagonal(dim1=-2, dim2=-1).add_(a)
+        product = factor if product is None else factor @ product
+        if not last:
+            gram = factor @ (factor @ gram)
+    assert product is not None
+    return product
 
 
 class Muon(torch.optim.Optimizer):
@@ -82,10 +106,12 @@ class Muon(torch.optim.Optimizer):
                 if parameter.grad is not None:
                     by_shape.setdefault(parameter.shape, []).append(parameter)
             for (rows, columns), parameters in by_shape.items():
-                updates = orthogonal(torch.stack([self._look_ahead(p, group["momentum"]) for p in parameters]))
+                updates = orthogonal(torch.stack([whole(self._look_ahead(p, group["momentum"])) for p in parameters]))
                 reach = group["lr"] * sqrt(max(1.0, rows / columns))
                 for parameter, update in zip(parameters, updates, strict=True):
-                    parameter.mul_(1 - group["lr"] * group["weight_decay"]).add_(update, alpha=-reach)
+                    parameter.mul_(1 - group["lr"] * group["weight_decay"]).add_(
+                        part_of(update, parameter), alpha=-reach
+                    )
 
     def _look_ahead(self, parameter: Tensor, momentum: float) -> Tensor:
         assert parameter.grad is not None
@@ -107,11 +133,11 @@ class Optimizer:
         matrices = inside if settings.muon > 0 else []
         chosen = set(matrices)
         rest = [p for p in self.names if p not in chosen]
-        decayed = [p for p in rest if p.ndim >= 2]
-        plain = [p for p in rest if p.ndim < 2]
-        groups = [
-            {"params": decayed, "weight_decay": settings.weight_decay},
-            {"params": plain, "weight_decay": 0.0},
+        decay = {True: settings.weight_decay, False: 0.0}
+        groups = [  # one kernel takes what is whole, or what is cut up, and not both
+            {"params": [p for p in rest if (p.ndim >= 2, is_part(p)) == (matrix, cut)], "weight_decay": decay[matrix]}
+            for matrix in (True, False)
+            for cut in (False, True)
         ]
         adamw = torch.optim.AdamW(groups, lr=settings.adamw, betas=settings.betas, fused=True)
         self.parts: list[tuple[torch.optim.Optimizer, float]] = [(adamw, settings.adamw)]
@@ -135,7 +161,7 @@ class Optimizer:
     def tensors(self) -> dict[str, Tensor]:
         """The whole state, a name for each tensor: `layer.weight/momentum`."""
         return {
-            f"{self.names[parameter]}/{key}": value
+            f"{self.names[parameter]}/{key}": whole(value)
             for part, _ in self.parts
             for parameter, state in part.state.items()
             for key, value in state.items()
@@ -147,7 +173,9 @@ class Optimizer:
         home = {p: part for part, _ in self.parts for group in part.param_groups for p in group["params"]}
         for key, value in tensors.items():
             name, _, kind = key.rpartition("/")
-            home[owners[name]].state[owners[name]][kind] = value
+            owner = owners[name]
+            value = value.to(owner.device)
+            home[owner].state[owner][kind] = part_of(value, owner) if value.shape == owner.shape else value
 
 
 def _in_a_layer(name: str) -> bool:

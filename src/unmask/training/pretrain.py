@@ -27,6 +27,7 @@ from unmask.training import checkpoint, events, export, loop
 from unmask.training.allocator import keep_large_blocks
 from unmask.training.budget import Budget, steps_for
 from unmask.training.chronicle import Reporter, chronicled
+from unmask.training.computing import PLAIN, Computing, device_for
 from unmask.training.distributed import World, joined
 from unmask.training.interrupt import Interruption, interruptible
 from unmask.training.loop import Measured, Position
@@ -57,6 +58,7 @@ def pretrain(
     resume: bool = False,
     saving: Saving | None = None,
     reproducible: bool = False,
+    computing: Computing = PLAIN,
 ) -> Trained:
     """Train a recipe on a data directory, or go on with a run that was stopped."""
     begun = time.perf_counter()
@@ -77,9 +79,10 @@ def pretrain(
         "phrases": digest(read_list(recipe.training.phrases)) if recipe.training.phrases else None,
         "seed": seed,
         "budget": asdict(budget) if budget.given else None,
+        "computing": asdict(computing),
     }
     with (
-        joined(reproducible=reproducible) as world,
+        joined(device_for(computing.device), reproducible=reproducible) as world,
         shared(out, asked, resume, world) as run,
         interruptible() as interruption,
     ):
@@ -88,11 +91,11 @@ def pretrain(
         if "steps" not in run.description:
 
             def trial() -> Work:
-                return Work.of(dataset, recipe, CALIBRATED_STEPS, seed)
+                return Work.of(dataset, recipe, CALIBRATED_STEPS, seed, computing, world)
 
             steps = steps_for(budget, recipe.training.rows, recipe.training.length, trial, begun, world)
             run = describe(run, steps, torch.get_num_threads(), write=world.first)
-        work = Work.of(dataset, recipe, run.description["steps"], seed)
+        work = Work.of(dataset, recipe, run.description["steps"], seed, computing, world)
         told = {"wanted": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
         with chronicled(run, work, **told) as (run, reporter):
             position = carry_out(work, run, interruption, saving, world, reporter)
@@ -121,6 +124,13 @@ def carry_out(
             f"{work.feed.micros} micro-batches in a step cannot keep {world.size} processes busy: "
             f"give a smaller --micro than {work.feed.micro}"
         )
+    if work.computing.shard and (world.reproducible or work.feed.micros % world.size):
+        raise BadInput(
+            "--shard adds each layer's gradients in an order of its own: leave out --reproducible"
+            if world.reproducible
+            else f"--shard keeps {world.size} processes in step: {work.feed.micros} micro-batches cannot be shared "
+            "out evenly; give another --rows or --micro"
+        )
     saved = checkpoint.newest(run.checkpoints)
     position = Position() if saved is None else work.go_on(saved)
     world.wait()  # nobody writes a new checkpoint while another still reads the old
@@ -133,7 +143,15 @@ def carry_out(
         watch = Watch(work, run, interruption, saving, progress, world, reporter)
         if position.step == 0:
             watch.validate(0)
-        return loop.train(work.learner, work.optimizer, work.feed, position=position, after_step=watch, world=world)
+        return loop.train(
+            work.learner,
+            work.optimizer,
+            work.feed,
+            position=position,
+            after_step=watch,
+            world=world,
+            precision=work.precision,
+        )
 
 
 class Watch:
@@ -167,11 +185,11 @@ class Watch:
         now = "loss {loss:.2f}{right} · lr {learning_rate:.1e} · {tokens_per_second:,.0f} tokens/s"
         self.progress(1, note=now.format(right=right, **figures) + self.last)
         finished = position.step == steps
-        due = time.monotonic() - self.saved_at >= self.saving.seconds
+        late = time.monotonic() - self.saved_at >= self.saving.seconds
         # a signal may reach the processes at different steps: all stop at the same one
-        (asked,) = self.world.total(self.interruption.asked)
-        if self.world.first and (finished or due or asked):
-            self.work.save(self.run.checkpoints, position, self.saving.keep)
+        asked, due = self.world.total(self.interruption.asked, late and self.world.first)
+        if finished or due or asked:
+            self.work.save(self.run.checkpoints, position, self.saving.keep, self.world)
             self.saved_at = time.monotonic()
             if not finished and not asked:  # then it is written in the end
                 self.reporter.now_and_then()
@@ -215,9 +233,10 @@ def finish(work: Work, run: Run, position: Position, world: World) -> Trained:
         "hides": any(objective.policies for objective in work.feed.curriculum.objectives),
         "fixed_masks": work.examples is not None,
     }
+    learner = work.whole_learner()
     if world.first:
         mask = work.dataset.tokenizer().mask_token
-        for name, model in work.objective.exports(work.learner).items():
+        for name, model in work.objective.exports(learner).items():
             says = model.card or work.objective.card
             card = export.model_card(says, run.description, work.dataset.manifest, figures, mask)
             export.export(model, work.dataset.path / "tokenizer", run.path / name, card)

@@ -1,0 +1,89 @@
+"""Whether a step is like the ones before it, and whether the weights are numbers.
+
+In: the loss and the norm of the gradient of a step, those of the last steps, the weights. Out: a judgement. What it
+rests on is kept in checkpoints, so a run that was stopped judges as it would have.
+
+A value is a spike when it is above the median of the last 50 by six times their spread *and* by a share of the median
+itself. The spread is 1.4826 times the median distance to the median, which for a normal distribution is its deviation
+and which spikes hardly move: six of them come once in a billion steps. The share (a tenth of the loss, the whole of
+the norm) is for runs so steady that six spreads are nothing. In 1,600 steps of sound runs no step is called a spike.
+
+A third in a row is no spike but a new level (another stage, another objective): the history begins anew there, so no
+more than two steps in a row are ever left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from unmask.errors import Diverged
+
+REMEMBERED = 50  # steps
+ENOUGH = 20  # of them to judge by
+SPREADS = 6.0
+NORMAL = 1.4826  # from the median distance to the deviation of a normal distribution
+LEAST = {"loss": 0.1, "gradient": 1.0}  # of the median
+LONGEST = 2  # spikes in a row
+
+
+@dataclass(frozen=True)
+class Recent:
+    """The last steps, as far as they tell what is usual, and how many spikes came in a row."""
+
+    losses: tuple[float, ...] = ()
+    gradients: tuple[float, ...] = ()
+    spikes: int = 0
+
+    @classmethod
+    def of(cls, state: dict[str, Any]) -> Recent:
+        """The memory that `dataclasses.asdict` described."""
+        told = {name: tuple(map(float, state.get(name, ()))) for name in ("losses", "gradients")}
+        return cls(**told, spikes=int(state.get("spikes", 0)))
+
+    def spike(self, loss: float, gradient: float) -> str | None:
+        """What of a step is a spike, in words; none where it is like the others or of a new level."""
+        return None if self.spikes >= LONGEST else self._above(loss, gradient)
+
+    def after(self, loss: float, gradient: float) -> Recent:
+        """The memory when this step, whose numbers are finite, is done."""
+        if self._above(loss, gradient) is None:
+            return Recent((*self.losses, loss)[-REMEMBERED:], (*self.gradients, gradient)[-REMEMBERED:])
+        if self.spikes >= LONGEST:
+            return Recent((loss,), (gradient,))
+        return Recent(self.losses, self.gradients, self.spikes + 1)
+
+    def _above(self, loss: float, gradient: float) -> str | None:
+        for name, value, before in (("loss", loss, self.losses), ("gradient", gradient, self.gradients)):
+            if (most := usual(before, LEAST[name])) is not None and value > most:
+                return f"{name} {value:.3g} above {most:.3g}"
+        return None
+
+
+def usual(before: Sequence[float], least: float) -> float | None:
+    """The largest value that is no spike; none where there is too little to tell.
+
+    >>> [usual(values, least=0.1) for values in ([1.0] * 30, [1.0] * 3, [1.0, 1.0, 3.0] * 10)]
+    [1.1, None, 1.1]
+    """
+    if len(before) < ENOUGH:
+        return None
+    middle = median(before)
+    spread = NORMAL * median(abs(value - middle) for value in before)
+    return middle + max(SPREADS * spread, least * middle)
+
+
+@torch.no_grad()
+def check(weights: Iterable[tuple[str, Tensor]], step: int) -> None:
+    """Stop where a weight is not a finite number: no step can be taken from there, and it is not to be saved."""
+    for name, tensor in weights:
+        if not bool(torch.isfinite(tensor.sum())) and (bad := int((~torch.isfinite(tensor)).sum())):
+            raise Diverged(
+                f"step {step}: {name} has {bad:,} of {tensor.numel():,} values that are not finite; the same command "
+                "with --resume goes on from the last checkpoint (where it comes again, lower the learning rate)"
+            )
