@@ -34,6 +34,11 @@ KINDS = {
     "bert-wwm": Kind("bert", {"policy": "word"}),
     "spanbert": Kind("bert", {"objective": "spans", "policy": "span", "rate": "0.15"}),
     "xlnet": Kind("xlnet", {"objective": "permuted", "policy": "permutation", "rate": "0.1667"}),
+    "deberta": Kind("deberta", {"policy": "ngram"}),
+    "electra": Kind("electra", {"objective": "replaced", "policy": "token mask=1 random=0", "rate": "0.15"}),
+    "deberta-v3": Kind(
+        "deberta-v3", {"objective": "replaced-disentangled", "policy": "token mask=1 random=0", "rate": "0.15"}
+    ),
 }
 
 

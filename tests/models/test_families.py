@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from unmask.errors import BadInput
-from unmask.models.families import FAMILIES, build
+from unmask.models.families import FAMILIES, SIZES, build
 from unmask.records import Vocabulary
 
 VOCABULARY = Vocabulary(size=1000, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
@@ -39,8 +39,37 @@ def test_families_of_one_size_have_nearly_the_same_number_of_weights(size: str) 
         sum(p.numel() for p in build(family, size, VOCABULARY, length=128, dropout=0.0, seed=0).parameters())
         for family in FAMILIES
         if family not in LARGER
+        if not family.endswith("-generator")  # they are smaller on purpose
     ]
     assert max(counts) / min(counts) < 1.06
+
+
+PUBLISHED = {  # layers, width, heads, feed-forward width, embeddings' width, by the released base checkpoints
+    "electra": (12, 768, 12, 3072, 768),
+    "electra-generator": (12, 256, 4, 1024, 768),
+    "deberta": (12, 768, 12, 3072, 768),
+    "deberta-v3": (12, 768, 12, 3072, 768),
+    "deberta-v3-generator": (6, 768, 12, 3072, 768),
+}
+
+
+@pytest.mark.parametrize("family", PUBLISHED)
+def test_at_base_a_family_is_the_published_one(family: str) -> None:
+    config = FAMILIES[family].config(SIZES["base"], VOCABULARY, 512, 0.1)
+    names = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
+    embeddings = getattr(config, "embedding_size", config.hidden_size)
+    assert (*(getattr(config, name) for name in names), embeddings) == PUBLISHED[family]
+    if family.startswith("deberta"):
+        assert config.position_buckets == 256 and config.max_relative_positions == -1
+        assert config.share_att_key and config.norm_rel_ebd == "layer_norm" and not config.position_biased_input
+        assert set(config.pos_att_type) == {"c2p", "p2c"} and config.layer_norm_eps == 1e-7
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_generator_of_electra_has_a_quarter_to_a_half_of_the_width(size: str) -> None:
+    config = FAMILIES["electra-generator"].config(SIZES[size], VOCABULARY, 128, 0.0)
+    assert SIZES[size].width / 4 <= config.hidden_size <= SIZES[size].width / 2
+    assert config.num_hidden_layers == SIZES[size].layers and config.embedding_size == SIZES[size].width
 
 
 def test_an_unknown_family_or_size_is_named_with_the_choices() -> None:

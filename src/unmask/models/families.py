@@ -15,7 +15,9 @@ import torch
 from transformers import (
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
+    AutoModelForPreTraining,
     AutoModelForSeq2SeqLM,
+    AutoModelForTokenClassification,
     BertConfig,
     ModernBertConfig,
     PreTrainedConfig,
@@ -23,6 +25,7 @@ from transformers import (
 )
 
 from unmask.errors import BadInput
+from unmask.models.detection import deberta, deberta_detector, deberta_generator, electra, electra_generator
 from unmask.models.sequential import t5, xlnet
 from unmask.records import Vocabulary
 
@@ -107,6 +110,11 @@ FAMILIES = {
     "modernbert": Family(modernbert),
     "xlnet": Family(xlnet, AutoModelForCausalLM, attention="eager"),
     "t5": Family(t5, AutoModelForSeq2SeqLM),
+    "electra": Family(electra, AutoModelForPreTraining),
+    "electra-generator": Family(electra_generator),
+    "deberta": Family(deberta, attention="eager", packs=False),
+    "deberta-v3": Family(deberta_detector, AutoModelForTokenClassification, attention="eager", packs=False),
+    "deberta-v3-generator": Family(deberta_generator, attention="eager", packs=False),
 }
 
 

@@ -16,9 +16,10 @@ from unmask.errors import BadInput
 from unmask.objectives.mlm import MLM
 from unmask.objectives.objective import Objective
 from unmask.objectives.permuted import Permuted
+from unmask.objectives.replaced import Disentangled, Replaced
 from unmask.objectives.spans import Spans
 
-OBJECTIVES: dict[str, Objective] = {each.name: each for each in (MLM(), Spans(), Permuted())}
+OBJECTIVES: dict[str, Objective] = {each.name: each for each in (MLM(), Spans(), Replaced(), Disentangled(), Permuted())}
 GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less their whole part, fill the unit interval evenly
 
 

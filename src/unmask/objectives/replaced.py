@@ -1,0 +1,222 @@
+"""Replaced-token detection: a small generator fills gaps, and the model finds what it filled in (Clark et al. 2020).
+
+Needs hidden tokens, and takes them however they look: the generator guesses each, and what it draws stands there in
+the end. Every real token teaches, not only those that were hidden.
+
+    loss = L_MLM(generator) + 50 · L_RTD
+    x̃_i = a draw from P_G(x_i | corrupted x) where i is hidden, x_i elsewhere
+    L_RTD = −(1/n) Σ_i [x̃_i ≠ x_i] log D(x̃, i) + [x̃_i = x_i] log(1 − D(x̃, i)),   i over the n tokens, padding left out
+
+A draw that happens to be right is an original token. No gradient passes through the draw. As in the authors' code,
+[CLS] and [SEP] are judged too, and both parts share their embeddings: tokens, positions and the norm after them.
+
+DeBERTaV3 (He et al. 2021) shares the token embeddings by halves: E_D = stop_gradient(E_G) + Δ. Telling tokens apart
+pulls their vectors away from where restoring them wants them; here it moves Δ alone, which starts at 0.
+
+Measures how much the generator restores, and accuracy, precision, recall and AUC of the detection. Exports the
+discriminator as `model` and the generator, an ordinary masked language model, as `generator`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Embedding, Module
+from torch.nn import functional as F
+from transformers import DebertaV2ForTokenClassification, ElectraForPreTraining, PreTrainedModel
+
+from unmask.errors import BadInput
+from unmask.models.inputs import as_inputs
+from unmask.objectives.mlm import IN_PLACE, judged, predictions
+from unmask.objectives.objective import FILL_MASK, Build, Card, Export, Objective, Outcome, device_of
+from unmask.records import Batch, Reals
+
+# who judges, and who fills the gaps for it
+GENERATORS = {ElectraForPreTraining: "electra-generator", DebertaV2ForTokenClassification: "deberta-v3-generator"}
+BINS, REACH = 1024, 16.0  # scores are counted between −16 and 16, in steps of 1/32
+STRETCH = 128  # tokens that a draw first takes as one: about the root of a vocabulary
+
+EXAMPLE = """\
+from transformers import {loader}, AutoTokenizer
+
+tokenizer, model = AutoTokenizer.from_pretrained("."), {loader}.from_pretrained(".")
+text = tokenizer("One word of this was banana.", return_tensors="pt")
+print(model(**text).logits.sigmoid())  # of each token, how likely it is that another stood there"""
+DETECTOR = Card(
+    what="An encoder that tells which tokens of a text were replaced, to be fine-tuned",
+    pipeline="feature-extraction",
+    example=EXAMPLE.format(loader="AutoModelForPreTraining"),
+)
+
+
+class Pair(Module):
+    """A generator, and the discriminator that is trained on what it makes."""
+
+    def __init__(self, generator: PreTrainedModel, discriminator: PreTrainedModel) -> None:
+        super().__init__()
+        self.generator, self.discriminator = generator, discriminator
+
+
+class Replaced(Objective):
+    """Find the tokens that a generator replaced; embeddings are shared (ELECTRA)."""
+
+    name = "replaced"
+    policies = IN_PLACE
+    usual = "token mask=1 random=0"
+    terms = {"mlm": 1.0, "detection": 50.0}  # noqa: RUF012
+    tallied = {"restored": 1, "replaced": BINS, "original": BINS}  # noqa: RUF012
+    held_out = True
+    card = DETECTOR
+
+    def learner(self, build: Build) -> Pair:
+        """The recipe's model, which judges, and a generator for it."""
+        discriminator = build()
+        if type(discriminator) not in GENERATORS:
+            kind = type(discriminator).__name__
+            raise BadInput(f"the objective {self.name} trains the families electra and deberta-v3, not a {kind}")
+        pair = Pair(build(family=GENERATORS[type(discriminator)]), discriminator)
+        self.share(pair)
+        return pair
+
+    def share(self, pair: Pair) -> None:
+        """Both have the same embeddings: what either learns of a token, the other knows."""
+        pair.discriminator.base_model.embeddings = pair.generator.base_model.embeddings
+
+    def seen(self, pair: Pair, ids: Tensor) -> dict[str, Tensor]:
+        """The tokens as the discriminator takes them."""
+        return {"input_ids": ids}
+
+    def counts(self, batch: Batch) -> dict[str, int]:
+        """The hidden positions, and every real token."""
+        return {"mlm": len(batch.targets), "detection": int((batch.documents > 0).sum())}
+
+    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+        """Cross-entropy of the generator at the hidden positions, and of the discriminator everywhere."""
+        assert isinstance(learner, Pair)
+        logits, targets = predictions(learner.generator, batch)
+        restored = judged(logits, targets, len(batch.targets))
+        filled, labels = fill(batch, draw(logits.detach()[: len(batch.targets)]))
+        real = torch.from_numpy(batch.documents > 0).to(device_of(learner))
+        inputs = as_inputs(learner.discriminator, batch)
+        del inputs["input_ids"]
+        found = learner.discriminator(**inputs, **self.seen(learner, filled))
+        scores = found.logits.float().reshape(labels.shape)  # B L
+        detection = F.binary_cross_entropy_with_logits(scores, labels.float(), weight=real.float(), reduction="sum")
+        tallies = {
+            "restored": restored.correct,
+            "replaced": histogram(scores[labels & real]),
+            "original": histogram(scores[~labels & real]),
+        }
+        return Outcome({"mlm": restored.loss, "detection": detection}, tallies)
+
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+        """How many the generator restored by its best guess, and how well they were told apart."""
+        restored = tallies["restored"].item() / max(1.0, counts["mlm"])
+        return {"generator_accuracy": restored, **detected(tallies["replaced"], tallies["original"])}
+
+    def masked_lm(self, learner: Module) -> PreTrainedModel | None:
+        """The generator."""
+        assert isinstance(learner, Pair)
+        return learner.generator
+
+    def exports(self, learner: Module) -> dict[str, Export]:
+        """The discriminator, which is what one fine-tunes, and the generator."""
+        assert isinstance(learner, Pair)
+        return {"model": Export(learner.discriminator), "generator": Export(learner.generator, card=FILL_MASK)}
+
+
+class Disentangled(Replaced):
+    """The same with embeddings that are shared one way: E_D = stop_gradient(E_G) + Δ (DeBERTaV3).
+
+    Transformers has no class with DeBERTaV3's detection head, and the released weights come without it. The
+    discriminator is a token classifier with one label: stock, loaded offline, its head and all.
+    """
+
+    name = "replaced-disentangled"
+    card = replace(DETECTOR, example=EXAMPLE.format(loader="AutoModelForTokenClassification"))
+
+    def share(self, pair: Pair) -> None:
+        """The discriminator's own embeddings become Δ."""
+        with torch.no_grad():
+            table(pair.discriminator).weight.zero_()
+
+    def seen(self, pair: Pair, ids: Tensor) -> dict[str, Tensor]:
+        """The generator's embeddings, which do not learn from it, and Δ, which does."""
+        shared, own = table(pair.generator)(ids), table(pair.discriminator)(ids)
+        return {"inputs_embeds": shared.detach() + own}
+
+    def exports(self, learner: Module) -> dict[str, Export]:
+        """The discriminator with E_G + Δ as its embeddings: nothing of the training is needed to use it."""
+        assert isinstance(learner, Pair)
+        whole = deepcopy(learner.discriminator)
+        with torch.no_grad():
+            table(whole).weight.add_(table(learner.generator).weight)
+        return {**super().exports(learner), "model": Export(whole)}
+
+
+def table(model: PreTrainedModel) -> Embedding:
+    """The vectors of the tokens."""
+    embeddings = model.get_input_embeddings()
+    assert isinstance(embeddings, Embedding)
+    return embeddings
+
+
+def draw(logits: Tensor) -> Tensor:
+    """One token, P, from the distribution of each of P×V logits, by the Gumbel-max trick.
+
+    A noise for every token of the vocabulary takes longer to draw than the logits to compute. Drawing a stretch of
+    the vocabulary by its summed probability first, then a token in it, is the same draw with 2√V noises.
+    """
+    count = -(-logits.shape[1] // STRETCH)
+    padded = F.pad(logits, (0, count * STRETCH - logits.shape[1]), value=-torch.inf)
+    stretches = padded.view(len(logits), count, STRETCH)
+    chosen = _likeliest(stretches.logsumexp(-1))
+    return chosen * STRETCH + _likeliest(stretches[torch.arange(len(chosen), device=chosen.device), chosen])
+
+
+def _likeliest(logits: Tensor) -> Tensor:
+    """Where logits with Gumbel noise, −log of an exponential draw, are greatest."""
+    return (logits - torch.empty_like(logits).exponential_().log()).argmax(-1)
+
+
+def fill(batch: Batch, drawn: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows with what was drawn, B L, and where that is not what stood there, B L.
+
+    text     the  cat  sat       drawn  dog  sat
+    filled   the  dog  sat
+    labels    .    #    .
+    """
+    text = torch.from_numpy(batch.ids).to(drawn.device).flatten()
+    places = torch.from_numpy(batch.predicted).to(drawn.device)
+    text = text.index_put((places,), torch.from_numpy(batch.targets).to(drawn.device))
+    filled = text.index_put((places,), drawn)
+    return filled.view(batch.ids.shape), (filled != text).view(batch.ids.shape)
+
+
+def histogram(scores: Tensor) -> Tensor:
+    """How many scores lie in each bin: such counts add up over micro-batches and processes."""
+    steps = (scores.detach().nan_to_num() + REACH) * (BINS / (2 * REACH))
+    return torch.bincount(steps.clamp(0, BINS - 1).long(), minlength=BINS)
+
+
+def detected(replaced: Reals, original: Reals) -> dict[str, float]:
+    """Accuracy, precision, recall and AUC, from the histograms of the scores; what is not defined is left out.
+
+    A score of 0 or more says "replaced". The AUC is the share of (replaced, original) pairs in which the replaced
+    token has the higher score; a pair in one bin counts half.
+    """
+    found, mistaken = replaced[BINS // 2 :].sum(), original[BINS // 2 :].sum()
+    every, others = replaced.sum(), original.sum()
+    below = original.cumsum() - original / 2
+    shares = {
+        "accuracy": (found + others - mistaken, every + others),
+        "precision": (found, found + mistaken),
+        "recall": (found, every),
+        "auc": (replaced @ below, every * others),
+    }
+    return {f"detection_{name}": float(part / whole) for name, (part, whole) in shares.items() if whole}
