@@ -19,7 +19,9 @@ from unmask.objectives.permuted import Permuted
 from unmask.objectives.replaced import Disentangled, Replaced
 from unmask.objectives.spans import Spans
 
-OBJECTIVES: dict[str, Objective] = {each.name: each for each in (MLM(), Spans(), Replaced(), Disentangled(), Permuted())}
+OBJECTIVES: dict[str, Objective] = {
+    each.name: each for each in (MLM(), Spans(), Replaced(), Disentangled(), Permuted())
+}
 GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less their whole part, fill the unit interval evenly
 
 
