@@ -11,8 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from unmask.corruption.plan import parse
 from unmask.errors import BadInput
 from unmask.models.families import SIZES
+from unmask.objectives import table
 from unmask.training.loop import Training
 from unmask.training.optimizer import Optimizing
 from unmask.training.work import Recipe
@@ -32,13 +34,20 @@ KINDS = {
     "modernbert": Kind("modernbert"),
     "bert": Kind("bert"),
     "bert-wwm": Kind("bert", {"policy": "word"}),
+    "roberta": Kind("roberta"),
+    "ernie": Kind("ernie", {"policy": "token until 0.33; phrase until 0.67; entity", "rate": "0.15"}),
+    "pmi": Kind("bert", {"policy": "collocation", "rate": "0.15"}),
+    "causal": Kind("gpt2", {"objective": "causal", "policy": None, "rate": None}),
+    "diffusion": Kind("modernbert", {"objective": "diffusion", "policy": "diffusion", "rate": None}),
+    # a quarter of the budget from left to right is better than none (Gisserot-Boukhlef et al. 2025)
+    "causal-then-mlm": Kind("modernbert", {"objective": "causal until 0.25; mlm"}),
     "spanbert": Kind("bert", {"objective": "spans", "policy": "span", "rate": "0.15"}),
-    "xlnet": Kind("xlnet", {"objective": "permuted", "policy": "permutation", "rate": "0.1667"}),
     "deberta": Kind("deberta", {"policy": "ngram"}),
     "electra": Kind("electra", {"objective": "replaced", "policy": "token mask=1 random=0", "rate": "0.15"}),
     "deberta-v3": Kind(
         "deberta-v3", {"objective": "replaced-disentangled", "policy": "token mask=1 random=0", "rate": "0.15"}
     ),
+    "xlnet": Kind("xlnet", {"objective": "permuted", "policy": "permutation", "rate": "0.1667"}),
 }
 
 
@@ -54,7 +63,24 @@ def recipe(name: str, **changes: Any) -> Recipe:
         kinds, sizes = ", ".join(KINDS), ", ".join(SIZES)
         raise BadInput(f"--recipe {name}: there is no such recipe; kinds are {kinds}, in the sizes {sizes}: bert-mini")
     training = replace(TRAINING[size], **{**KINDS[kind].training, **changes})
+    curriculum = table.parse(training.objective)
+    for objective in curriculum.objectives:
+        if objective.families is not None and KINDS[kind].family not in objective.families:
+            fitting = ", ".join(each for each, made in KINDS.items() if made.family in objective.families)
+            raise BadInput(f"--recipe {kind}: the objective {objective.name} does not train it; it trains {fitting}")
+    if "objective" in changes and "policy" not in changes:
+        training = _fitted(training, curriculum, changes.get("rate"))
     return Recipe(name=name, family=KINDS[kind].family, size=size, training=training)
+
+
+def _fitted(training: Training, curriculum: table.Curriculum, rate: str | None) -> Training:
+    """What is hidden for another objective than the kind's own: the same if that fits, else what it usually takes."""
+    learning = [objective for objective in curriculum.objectives if objective.policies]
+    if not learning:
+        return replace(training, policy=None, rate=None)
+    if training.policy and all(parse(training.policy).policies <= objective.policies for objective in learning):
+        return training
+    return replace(training, policy=learning[0].usual, rate=rate)
 
 
 TRAINING = {

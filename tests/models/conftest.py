@@ -8,12 +8,14 @@ import pytest
 import torch
 from transformers import (
     AlbertConfig,
+    AutoModelForCausalLM,
     AutoModelForMaskedLM,
     BertConfig,
     DebertaV2Config,
     DistilBertConfig,
     ElectraConfig,
     ErnieConfig,
+    GPT2Config,
     ModernBertConfig,
     MPNetConfig,
     PreTrainedModel,
@@ -40,6 +42,7 @@ CONFIGS = {
     "deberta-v2": DebertaV2Config(**SMALL, relative_attention=True, pos_att_type=["c2p", "p2c"]),
     "electra": ElectraConfig(**SMALL, embedding_size=16),
     "ernie": ErnieConfig(**SMALL),
+    "gpt2": GPT2Config(vocab_size=211, n_embd=32, n_layer=3, n_head=4, n_positions=64, pad_token_id=0),
     "albert": AlbertConfig(**SMALL, embedding_size=16),
     "mpnet": MPNetConfig(**SMALL),
     "distilbert": DistilBertConfig(
@@ -50,7 +53,8 @@ CONFIGS = {
 
 def build(family: str) -> PreTrainedModel:
     torch.manual_seed(0)
-    return AutoModelForMaskedLM.from_config(CONFIGS[family]).eval()
+    made_by = AutoModelForCausalLM if family == "gpt2" else AutoModelForMaskedLM
+    return made_by.from_config(CONFIGS[family]).eval()
 
 
 @pytest.fixture

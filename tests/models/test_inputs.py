@@ -57,3 +57,17 @@ def test_padding_changes_nothing_where_rows_hold_one_document(family: str, make:
 def test_a_family_that_would_leak_is_refused(make: Make) -> None:
     with pytest.raises(ValueError, match="mpnet cannot keep packed documents apart"):
         as_inputs(make("mpnet"), batch([FIRST, SECOND], width=40))
+    with pytest.raises(ValueError, match="mpnet cannot look to the left alone"):
+        as_inputs(make("mpnet"), batch([FIRST], width=40), causal=True)
+
+
+@pytest.mark.parametrize("family", sorted(PACKABLE))
+@pytest.mark.parametrize("rows", [[FIRST, SECOND], [FIRST]])
+def test_from_left_to_right_nothing_later_is_seen(family: str, rows: list[np.ndarray], make: Make) -> None:
+    model, place = make(family), 9
+    changed = [np.concatenate((FIRST[:place], FIRST[place:][::-1])), *rows[1:]]
+    before, after = (
+        model(**as_inputs(model, batch(texts, width=40), causal=True)).logits[0] for texts in (rows, changed)
+    )
+    torch.testing.assert_close(after[:place], before[:place], rtol=0, atol=1e-6)
+    assert not torch.allclose(after[place], before[place], atol=1e-4)

@@ -38,6 +38,7 @@ def test_stages_follow_each_other_and_the_last_is_what_the_training_is_for() -> 
         ("mlm -1", "is not understood: write"),
         ("mlm until 0.5", "stages end at ascending shares"),
         ("", "stages end at ascending shares"),
+        ("spans until 0.5; mlm", "mlm and spans do not train the same model"),
     ],
 )
 def test_a_line_that_cannot_be_read_is_told_in_one(line: str, problem: str) -> None:

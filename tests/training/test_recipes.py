@@ -22,8 +22,8 @@ from unmask.tokens.dataset import Dataset
 from unmask.training import checkpoint, loop
 from unmask.training import work as works
 from unmask.training.budget import Budget
-from unmask.training.pretrain import pretrain
-from unmask.training.work import Work
+from unmask.training.pretrain import Saving, pretrain
+from unmask.training.work import Recipe, Work
 
 STEPS, STOPPED = 24, 10
 
@@ -44,15 +44,21 @@ EXPECTED = {
     "modernbert": Expected("ModernBertForMaskedLM"),
     "bert": Expected("BertForMaskedLM"),
     "bert-wwm": Expected("BertForMaskedLM"),
+    "roberta": Expected("RobertaForMaskedLM"),
+    "ernie": Expected("ErnieForMaskedLM"),
+    "pmi": Expected("BertForMaskedLM"),
+    "causal": Expected("GPT2LMHeadModel", held_out=frozenset({"bits_per_byte"})),
+    "diffusion": Expected("ModernBertForMaskedLM", held_out=frozenset({"bits_per_byte"})),
+    "causal-then-mlm": Expected("ModernBertForMaskedLM"),
     "spanbert": Expected(
         "BertForMaskedLM",
         logged=frozenset({"accuracy", "boundary_accuracy", "mlm_loss", "boundary_loss"}),
         held_out=frozenset({"mlm_loss", "boundary_loss", "boundary_accuracy"}),
     ),
-    "xlnet": Expected("XLNetLMHeadModel", held_out=frozenset({"accuracy"})),
     "deberta": Expected("DebertaV2ForMaskedLM"),
     "electra": Expected("ElectraForPreTraining", logged=DETECTION, held_out=DETECTION),
     "deberta-v3": Expected("DebertaV2ForTokenClassification", logged=DETECTION, held_out=DETECTION),
+    "xlnet": Expected("XLNetLMHeadModel", held_out=frozenset({"accuracy"})),
 }
 
 Trains = Callable[..., Trained]
@@ -66,14 +72,19 @@ def _small_validations() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def train(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Trains:
-    """Train a kind to its end in a directory of its own, or go on with what is there."""
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Recipe]:
+    """A kind's recipe, tiny, with phrases for those that hide them."""
     phrases = tmp_path_factory.mktemp("phrases") / "phrases.txt"
     phrases.write_text("the capital of France\nbread and butter\nsince the beginning of the year\n")
+    return lambda kind: recipe(f"{kind}-tiny", length=32, rows=8, micro=4, phrases=str(phrases), dropout=0.1)
+
+
+@pytest.fixture(scope="module")
+def train(data: Path, plan: Callable[[str], Recipe]) -> Trains:
+    """Train a kind to its end in a directory of its own, or go on with what is there."""
 
     def run(kind: str, out: Path, *, resume: bool = False) -> Trained:
-        plan = recipe(f"{kind}-tiny", length=32, rows=8, micro=4, phrases=str(phrases), dropout=0.1)
-        return pretrain(data, out, plan, Budget(steps=STEPS), resume=resume)
+        return pretrain(data, out, plan(kind), Budget(steps=STEPS), resume=resume, saving=Saving(report=False))
 
     return run
 
@@ -124,11 +135,11 @@ def test_a_stopped_run_goes_on_to_the_same_weights(
 
 @pytest.mark.parametrize("kind", EXPECTED)
 def test_what_is_exported_loads_in_its_stock_class_and_says_the_same(
-    kind: str, data: Path, trained: Callable[[str], Trained]
+    kind: str, data: Path, plan: Callable[[str], Recipe], trained: Callable[[str], Trained]
 ) -> None:
     logging.disable_progress_bar()
     result = trained(kind)
-    work = Work.of(Dataset.open(data), recipe(f"{kind}-tiny", length=32), STEPS, 0)
+    work = Work.of(Dataset.open(data), plan(kind), STEPS, 0)
     saved = checkpoint.newest(result.path / "checkpoints")
     assert saved is not None
     work.go_on(saved)

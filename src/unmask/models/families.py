@@ -19,9 +19,13 @@ from transformers import (
     AutoModelForSeq2SeqLM,
     AutoModelForTokenClassification,
     BertConfig,
+    ErnieConfig,
+    GPT2Config,
     ModernBertConfig,
     PreTrainedConfig,
     PreTrainedModel,
+    RobertaConfig,
+    XLMRobertaConfig,
 )
 
 from unmask.errors import BadInput
@@ -71,6 +75,53 @@ def bert(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> Pre
     )
 
 
+def ernie(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
+    """Sun et al. 2019: BERT, with ReLU and a wider ε in its norms as released."""
+    return _like(bert(size, vocabulary, length, dropout), ErnieConfig, hidden_act="relu", layer_norm_eps=1e-5)
+
+
+def roberta(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
+    """Liu et al. 2019: BERT with one kind of segment, whose positions are counted from the padding id + 1."""
+    return _like(
+        bert(size, vocabulary, length + vocabulary.pad + 1, dropout),
+        RobertaConfig,
+        type_vocab_size=1,
+        layer_norm_eps=1e-5,
+        bos_token_id=vocabulary.start,
+        eos_token_id=vocabulary.end,
+    )
+
+
+def xlm_roberta(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
+    """Conneau et al. 2020: RoBERTa over many languages."""
+    return _like(roberta(size, vocabulary, length, dropout), XLMRobertaConfig)
+
+
+def _like(config: PreTrainedConfig, kind: type[PreTrainedConfig], **changes: Any) -> PreTrainedConfig:
+    """A configuration of another kind with the same settings, but for some."""
+    settings = {**config.to_dict(), **changes}
+    del settings["model_type"]
+    return kind(**settings)
+
+
+def gpt2(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
+    """Radford et al. 2019: from left to right, pre-norm, learned positions, four times the width in between."""
+    return GPT2Config(
+        vocab_size=vocabulary.size,
+        n_embd=size.width,
+        n_layer=size.layers,
+        n_head=size.heads,
+        n_positions=length,
+        initializer_range=size.spread,
+        resid_pdrop=dropout,
+        embd_pdrop=dropout,
+        attn_pdrop=dropout,
+        pad_token_id=vocabulary.pad,
+        bos_token_id=vocabulary.start,
+        eos_token_id=vocabulary.end,
+    )
+
+
 def modernbert(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
     """Warner et al. 2024: rotary positions, pre-norm, no biases, GeGLU, global attention each third layer.
 
@@ -108,14 +159,21 @@ class Family:
 FAMILIES = {
     "bert": Family(bert),
     "modernbert": Family(modernbert),
-    "xlnet": Family(xlnet, AutoModelForCausalLM, attention="eager"),
-    "t5": Family(t5, AutoModelForSeq2SeqLM),
+    "roberta": Family(roberta),
+    "xlm-roberta": Family(xlm_roberta),
+    "ernie": Family(ernie),
+    "gpt2": Family(gpt2, AutoModelForCausalLM),
     "electra": Family(electra, AutoModelForPreTraining),
     "electra-generator": Family(electra_generator),
     "deberta": Family(deberta, attention="eager", packs=False),
     "deberta-v3": Family(deberta_detector, AutoModelForTokenClassification, attention="eager", packs=False),
     "deberta-v3-generator": Family(deberta_generator, attention="eager", packs=False),
+    "t5": Family(t5, AutoModelForSeq2SeqLM),
+    "xlnet": Family(xlnet, AutoModelForCausalLM, attention="eager"),
 }
+
+
+MASKED_LMS = frozenset(name for name, family in FAMILIES.items() if family.made_by is AutoModelForMaskedLM)
 
 
 def build(

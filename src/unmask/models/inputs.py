@@ -19,29 +19,38 @@ from unmask.records import Batch
 
 # Families whose attention takes a mask of its own for each row and whose positions can start again in a row.
 # DeBERTa-v2 refuses such masks, and MPNet's relative positions run on across documents.
-PACKABLE = frozenset({"bert", "roberta", "xlm-roberta", "electra", "ernie", "distilbert", "albert", "modernbert"})
+PACKABLE = frozenset(
+    {"bert", "roberta", "xlm-roberta", "electra", "ernie", "distilbert", "albert", "modernbert", "gpt2"}
+)
+LEFT_TO_RIGHT = frozenset({"gpt2"})  # these see no later token of themselves
 FIRST_POSITION = frozenset({"roberta", "xlm-roberta"})  # these count positions from the padding id + 1
 
 
-def as_inputs(model: PreTrainedModel, batch: Batch) -> dict[str, Any]:
-    """The model's keyword arguments for a batch.
+def as_inputs(model: PreTrainedModel, batch: Batch, *, causal: bool = False) -> dict[str, Any]:
+    """The model's keyword arguments for a batch; `causal` hides from each token what comes after it.
 
-    A block-diagonal mask for a row that holds documents 1 1 2 0 (0 is padding, which sees only itself):
+    A block-diagonal mask for a row that holds documents 1 1 2 0 (0 is padding, which sees only itself), and the same
+    from left to right:
 
-        1  # # . .
-        1  # # . .
-        2  . . # .
-        0  . . . #
+        1  # # . .      # . . .
+        1  # # . .      # # . .
+        2  . . # .      . . # .
+        0  . . . #      . . . #
     """
+    causal = causal or model.config.model_type in LEFT_TO_RIGHT
     ids, documents = torch.from_numpy(batch.ids), torch.from_numpy(batch.documents)
     device = model.device
-    if int(documents.max()) <= 1:
+    single = int(documents.max()) <= 1
+    if single and (not causal or model.config.model_type in LEFT_TO_RIGHT):
         seen = documents > 0
         return {"input_ids": ids.to(device), "attention_mask": None if seen.all() else seen.long().to(device)}
     if model.config.model_type not in PACKABLE:
-        raise ValueError(f"{model.config.model_type} cannot keep packed documents apart")
+        cannot = "look to the left alone" if single else "keep packed documents apart"
+        raise ValueError(f"{model.config.model_type} cannot {cannot}")
     positions = torch.from_numpy(batch.positions)
     together = documents[:, None, :, None] == documents[:, None, None, :]
+    if causal:
+        together = together.tril()
     offset = model.config.pad_token_id + 1 if model.config.model_type in FIRST_POSITION else 0
     return {
         "input_ids": ids.to(device),

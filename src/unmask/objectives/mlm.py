@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import Module
 from transformers import PreTrainedModel
 
+from unmask.models.families import MASKED_LMS
 from unmask.models.inputs import as_inputs
 from unmask.models.sparse import logits_at
 from unmask.objectives.objective import Objective, Outcome
@@ -41,6 +42,7 @@ class MLM(Objective):
     name = "mlm"
     policies = IN_PLACE
     usual = "token"
+    families = MASKED_LMS
     terms = {"mlm": 1.0}  # noqa: RUF012
     tallied = {"correct": 1}  # noqa: RUF012
 

@@ -69,6 +69,7 @@ class Objective(ABC):
     name: str
     policies: frozenset[str] = frozenset()  # that it learns from; none: it takes text as it is
     usual: str | None = None  # the policy of the paper
+    families: frozenset[str] | None = None  # of models that it trains; none: whichever
     terms: Mapping[str, float]  # of the loss, each with its weight
     tallied: Mapping[str, int] = {}  # what is counted besides: how many numbers each tally has
     held_out: bool = False  # whether it is measured on held-out text in its own way, besides the fixed masks

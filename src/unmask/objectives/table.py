@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from unmask.errors import BadInput
+from unmask.objectives.causal import Causal
+from unmask.objectives.diffusion import Diffusion
 from unmask.objectives.mlm import MLM
 from unmask.objectives.objective import Objective
 from unmask.objectives.permuted import Permuted
@@ -20,7 +22,7 @@ from unmask.objectives.replaced import Disentangled, Replaced
 from unmask.objectives.spans import Spans
 
 OBJECTIVES: dict[str, Objective] = {
-    each.name: each for each in (MLM(), Spans(), Replaced(), Disentangled(), Permuted())
+    each.name: each for each in (MLM(), Replaced(), Disentangled(), Spans(), Causal(), Diffusion(), Permuted())
 }
 GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less their whole part, fill the unit interval evenly
 
@@ -78,7 +80,11 @@ def parse(line: str) -> Curriculum:
     ends = [stage.until for stage in stages]
     if not ends or ends != sorted(set(ends)) or ends[-1] != 1:
         raise BadInput(f"objective {line!r}: stages end at ascending shares of the training, the last without 'until'")
-    return Curriculum(tuple(stages))
+    curriculum = Curriculum(tuple(stages))
+    if len({type(each).learner for each in curriculum.objectives}) > 1:  # what one of them adds, another cannot use
+        apart = " and ".join(each.name for each in curriculum.objectives)
+        raise BadInput(f"objective {line!r}: {apart} do not train the same model: take one of them")
+    return curriculum
 
 
 def named(name: str) -> Objective:

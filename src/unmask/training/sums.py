@@ -81,11 +81,13 @@ class Sums:
 
     @property
     def figures(self) -> dict[str, float]:
-        """What the objectives measured; each term of the loss where there are several."""
+        """What the objectives measured, under their names where there are several; so too the terms of a loss."""
         figures: dict[str, float] = {}
         for objective in self.objectives:
             counts = {term: self.counts[objective, term] for term in objective.terms}
-            if len(objective.terms) > 1:
+            if len(objective.terms) > 1 or len(self.objectives) > 1:
                 figures |= {f"{term}_loss": self.losses[objective, term] / max(1.0, counts[term]) for term in counts}
-            figures |= objective.figures(counts, {name: self.tallies[objective, name] for name in objective.tallied})
+            own = objective.figures(counts, {name: self.tallies[objective, name] for name in objective.tallied})
+            among = f"{objective.name}_" if len(self.objectives) > 1 else ""
+            figures |= {f"{among}{name}": value for name, value in own.items()}
         return figures
