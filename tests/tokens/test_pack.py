@@ -137,3 +137,14 @@ def test_grouped_batches_are_padded_little() -> None:
         return float(1 - rows.sum() / (rows.max(axis=1) * 16).sum())
 
     assert waste(grouped(pieces, 128, rows=16, seed=0, epoch=0)) < 0.03 < waste(alone(pieces, 128))
+
+
+def test_rows_rounded_up_are_the_same_with_more_padding_and_never_longer_than_a_block() -> None:
+    text = stream([5, 2, 40])
+    plan = alone(cut(text.ends, 18), 20)
+    for number, width in enumerate((8, 8, 20, 8)):
+        exact = read_blocks(text, plan, [number], VOCABULARY)
+        rounded = read_blocks(text, plan, [number], VOCABULARY, multiple=8)
+        filling = width - exact.ids.shape[1]
+        assert rounded.ids.tolist() == [exact.ids[0].tolist() + [VOCABULARY.pad] * filling]
+        assert rounded.documents.tolist() == [exact.documents[0].tolist() + [0] * filling]

@@ -100,3 +100,10 @@ def test_spans_that_nobody_marked_are_asked_for(data: Path, marked: Path) -> Non
     for where, policy in ((data, "entity"), (marked, "token until 0.5; collocation")):
         with pytest.raises(BadInput, match=r"has none of that kind: give --phrases"):
             feed_of(replace(SETTINGS, policy=policy), Dataset.open(where), 100, seed=0)
+
+
+def test_without_packing_each_row_is_one_document_and_widths_are_few(data: Path) -> None:
+    feed = feed_of(replace(SETTINGS, length=60), Dataset.open(data), 100, seed=0, packs=False)
+    batches = [lesson.batch for step in range(20) for lesson in feed.lessons(step)]
+    assert max(batch.documents.max() for batch in batches) == 1
+    assert {batch.ids.shape[1] for batch in batches} <= {16, 32, 48, 60}

@@ -121,9 +121,9 @@ class Plan:
 
 def packed(pieces: Pieces, length: int, *, seed: int, epoch: int) -> Plan:
     """The epoch's blocks: a random choice among equal best fits, in a random order."""
-    shuffled = _order(len(pieces.starts), seed, epoch, 0)
+    shuffled = random_order(len(pieces.starts), seed, epoch, 0)
     block, blocks = best_fit(pieces.lengths[shuffled] + AROUND, length)
-    block = _order(blocks, seed, epoch, 1)[block]
+    block = random_order(blocks, seed, epoch, 1)[block]
     order = np.argsort(block, kind="stable")
     edges = np.searchsorted(block[order], np.arange(blocks + 1))
     return Plan(pieces, shuffled[order], edges, length, epoch)
@@ -136,17 +136,17 @@ def grouped(pieces: Pieces, length: int, *, rows: int, offset: int = 0, seed: in
     shorter by `offset`, where the epoch begins in the middle of a batch), and the batches are shuffled.
     """
     count = len(pieces.starts)
-    shuffled = _order(count, seed, epoch, 0)
+    shuffled = random_order(count, seed, epoch, 0)
     stretch = np.arange(count) // (SORTED * rows)
     by_length = shuffled[np.lexsort((pieces.lengths[shuffled], stretch))]
     batch = (np.arange(count) + offset) // rows
-    place = _order(int(batch[-1]) + 1 if count else 0, seed, epoch, 1)
+    place = random_order(int(batch[-1]) + 1 if count else 0, seed, epoch, 1)
     place[:1], place[-1:] = -1, len(place)  # the first and the last may be short: they stay where they are
     order = by_length[np.argsort(place[batch], kind="stable")]
     return Plan(pieces, order, np.arange(count + 1), length, epoch)
 
 
-def _order(count: int, seed: int, epoch: int, purpose: int) -> Integers:
+def random_order(count: int, seed: int, epoch: int, purpose: int) -> Integers:
     """A random order of `count` things, a function of the numbers alone; keys never tie."""
     keys = Draws.of(seed, epoch, np.arange(count)).keys
     return np.argsort(mix(keys + np.uint64(purpose)))
@@ -158,13 +158,16 @@ def alone(pieces: Pieces, length: int) -> Plan:
     return Plan(pieces, np.arange(count), np.arange(count + 1), length, epoch=0)
 
 
-def read_blocks(stream: Stream, plan: Plan, numbers: Sequence[int] | Integers, vocabulary: Vocabulary) -> Blocks:
-    """Read the blocks with these numbers; rows are as long as the fullest of them.
+def read_blocks(
+    stream: Stream, plan: Plan, numbers: Sequence[int] | Integers, vocabulary: Vocabulary, *, multiple: int = 1
+) -> Blocks:
+    """Read the blocks with these numbers; rows are as long as the fullest of them, or the next `multiple`.
 
     A row's padding says nothing, so trimming it changes no example.
     """
     rows = [plan.order[plan.edges[n] : plan.edges[n + 1]] for n in numbers]
-    width = max((int((plan.pieces.lengths[row] + AROUND).sum()) for row in rows), default=0)
+    fullest = max((int((plan.pieces.lengths[row] + AROUND).sum()) for row in rows), default=0)
+    width = min(plan.length, -(-fullest // multiple) * multiple)
     ids = np.full((len(rows), width), vocabulary.pad, dtype=np.int32)
     word_starts = np.zeros((len(rows), width), dtype=np.bool_)
     documents = np.zeros((len(rows), width), dtype=np.int32)
