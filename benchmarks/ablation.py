@@ -22,7 +22,7 @@ import sides
 import torch
 import tyro
 from time_to_loss import SAMPLE, VALIDATIONS, Figures, kept, record
-from turns import Contender, Spread, race
+from turns import Clock, Contender, Spread, race
 
 from unmask.files import digest
 from unmask.models.families import SIZES
@@ -137,6 +137,7 @@ def main(
     only: Literal["all", "runs", "times"] = "all",
     rate: float = 1e-3,
     rounds: int = 12,
+    clock: Clock = "wall",
 ) -> None:
     """Add one thing at a time; `rate` is AdamW's on both sides, theirs being the best of `time_to_loss.py`."""
     out.mkdir(parents=True, exist_ok=True)
@@ -146,7 +147,7 @@ def main(
         return
     known = digest([asdict(line) for line in table])[:8]
     contenders = {line.name: line.contender(data) for line in table}
-    seconds = kept(out, f"ablation-times-{known}", lambda: race(contenders, rounds))
+    seconds = kept(out, f"ablation-times-{clock}-{known}", lambda: race(contenders, rounds, clock=clock))
     if only == "times":
         return
     goal = runs[0]["curve"][-1][1]

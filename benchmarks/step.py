@@ -1,7 +1,7 @@
 """How well a step uses the processors, and where its time goes.
 
     python benchmarks/step.py data                  # mini and small
-    python benchmarks/step.py data --sizes mini --profile-only
+    python benchmarks/step.py data --sizes mini --threads 1 --clock processor   # on a machine that is never quiet
 
 The floating-point work of a step (both passes and the optimizer, counted by torch) over its time, as a fraction of the
 speed of a float32 matrix product that takes turns with it. The profile is of the processors' own time, by kind of work;
@@ -21,7 +21,7 @@ import torch
 import tyro
 from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
-from turns import Spread, race
+from turns import Clock, Spread, race
 
 from unmask.recipes import recipe
 from unmask.tokens.dataset import Dataset
@@ -96,7 +96,14 @@ def shares(work: Work, steps: int = 5) -> dict[str, float]:
     return {kind: spent[kind] / spent.total() for kind in (*KINDS, "everything else")}
 
 
-def main(data: Path, /, sizes: tuple[str, ...] = ("mini", "small"), rounds: int = 12, threads: int = 2) -> None:
+def main(
+    data: Path,
+    /,
+    sizes: tuple[str, ...] = ("mini", "small"),
+    rounds: int = 12,
+    threads: int = 2,
+    clock: Clock = "wall",
+) -> None:
     found: dict[str, dict[str, Any]] = {}
     for size in sizes:
         contenders = {
@@ -104,7 +111,7 @@ def main(data: Path, /, sizes: tuple[str, ...] = ("mini", "small"), rounds: int 
             "step": partial(sides.ours, data=data, recipe=recipe(size), steps=STEPS),
             "bare": partial(sides.bare, data=data, recipe=recipe(size), steps=STEPS),
         }
-        seconds = race(contenders, rounds, threads=threads)
+        seconds = race(contenders, rounds, threads=threads, clock=clock)
         torch.set_num_threads(threads)
         keep_large_blocks()
         work = work_of(data, size)

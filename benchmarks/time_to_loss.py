@@ -29,7 +29,7 @@ from typing import Any, Literal
 import rival
 import sides
 import tyro
-from turns import Spread, race, ratios
+from turns import Clock, Spread, race, ratios
 
 from unmask.files import digest
 from unmask.recipes import recipe
@@ -199,7 +199,7 @@ def fewest(loss_of: Callable[[int], float], target: float, guess: int) -> int:
 # ── times and tables ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def times(setting: Setting, steps: int, rounds: int) -> Figures:
+def times(setting: Setting, steps: int, rounds: int, clock: Clock) -> Figures:
     """Seconds of a step of each, taking turns; theirs is the plain Trainer, ours evenly over the whole run."""
 
     def run() -> Figures:
@@ -208,9 +208,9 @@ def times(setting: Setting, steps: int, rounds: int) -> Figures:
             "theirs": partial(sides.theirs, data=setting.data, plan=plan),
             "ours": partial(sides.ours, data=setting.data, recipe=setting.recipe, steps=steps, spread=rounds + 3),
         }
-        return {**race(contenders, rounds), "rows": setting.recipe.training.rows}
+        return {**race(contenders, rounds, clock=clock), "rows": setting.recipe.training.rows}
 
-    return setting.kept(f"times-{digest(asdict(setting.recipe))[:8]}", run)
+    return setting.kept(f"times-{clock}-{digest(asdict(setting.recipe))[:8]}", run)
 
 
 def report(setting: Setting, pairs: list[tuple[Figures, Figures]], seconds: Figures) -> None:
@@ -267,6 +267,7 @@ def main(
     short: int = 1010,
     long: int = 2700,
     rounds: int = 15,
+    clock: Clock = "wall",
     plain: bool = False,
     plot: Path | None = None,
 ) -> None:
@@ -283,11 +284,11 @@ def main(
         list(theirs(setting))
         return
     if only == "times":
-        times(setting, short // 8, rounds)
+        times(setting, short // 8, rounds, clock)
         return
     pairs = list(ours(setting))
     if only != "ours":
-        seconds = times(setting, pairs[0][1]["plan"]["steps"], rounds)
+        seconds = times(setting, pairs[0][1]["plan"]["steps"], rounds, clock)
         report(setting, pairs, seconds)
         if plot is not None:
             draw(pairs, seconds, plot)
