@@ -2,7 +2,8 @@ from pathlib import Path
 
 import unmask
 
-VERBS = {"demo", "prepare", "verify", "show", "audit", "collocations", "pretrain", "runs", "watch", "evaluate", "fill"}
+VERBS = {"demo", "prepare", "verify", "show", "audit", "collocations", "plan", "pretrain", "runs", "watch"}
+VERBS |= {"evaluate", "fill"}
 RESULTS = {
     "Demonstrated",
     "Prepared",
@@ -21,6 +22,9 @@ RESULTS = {
     "Listed",
     "Watched",
     "Validation",
+    "Planned",
+    "Suggested",
+    "Took",
 }
 ERRORS = {
     "UnmaskError",

@@ -38,14 +38,17 @@ from unmask.results import (
     Listed,
     Phrase,
     Piece,
+    Planned,
     Prepared,
     Shown,
+    Suggested,
+    Took,
     Trained,
     Validation,
     Verified,
     Watched,
 )
-from unmask.verbs import audit, collocations, demo, evaluate, fill, prepare, pretrain, runs, show, verify, watch
+from unmask.verbs import audit, collocations, demo, evaluate, fill, plan, prepare, pretrain, runs, show, verify, watch
 
 if _TYPE_CHECKING:
     from unmask.tokens.collator import Collator
@@ -80,10 +83,13 @@ __all__ = [
     "NoSpace",
     "Phrase",
     "Piece",
+    "Planned",
     "Prepared",
     "Refused",
     "Shown",
+    "Suggested",
     "Terminated",
+    "Took",
     "Trained",
     "UnmaskError",
     "Validation",
@@ -95,6 +101,7 @@ __all__ = [
     "demo",
     "evaluate",
     "fill",
+    "plan",
     "prepare",
     "pretrain",
     "runs",

@@ -29,6 +29,7 @@ VERBS = (
     verbs.show,
     verbs.audit,
     verbs.collocations,
+    verbs.plan,
     verbs.pretrain,
     verbs.runs,
     verbs.watch,

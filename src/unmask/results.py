@@ -211,6 +211,58 @@ class Listed:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Suggested:
+    """What would keep the hardware busy: a micro-batch that fits, a batch of them, and the learning rates for it."""
+
+    micro: int  # blocks
+    rows: int  # blocks in a step
+    rates: dict[str, float]  # by optimizer, raised with the root of the batch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Took:
+    """A plan beside what a run really took."""
+
+    run: Path
+    steps: int  # that the run has taken
+    planned: float  # seconds for so many steps
+    took: float
+    tokens_planned: int
+    tokens: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """What a training would take."""
+
+    recipe: str
+    vocabulary: int
+    length: int
+    rows: int
+    micro: int
+    hardware: str
+    devices: int
+    precision: str
+    parameters: int
+    by_optimizer: dict[str, int]  # parameters
+    flops_per_token: float  # forward and backward
+    flops_per_step: float  # the optimizer's among them
+    memory: dict[str, int]  # bytes on each device, by part
+    memory_there: int
+    checkpoint: int  # bytes
+    peak: float  # operations a second, of each device
+    utilisation: float | None  # the part of it that is reckoned with, or that was measured; none if neither
+    seconds_per_step: float | None
+    steps: int | None  # none without a budget or data
+    tokens: int | None
+    passes: float | None  # over the data
+    flops: float | None
+    seconds: float | None  # validations among them
+    suggested: Suggested
+    compared: Took | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Demonstrated:
     """The whole journey: what was prepared, trained and measured, and the fills before and after."""
 

@@ -17,7 +17,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from unmask.dashboard import draw_run, draw_runs
+from unmask.dashboard import draw_plan, draw_run, draw_runs
 from unmask.drawing import draw, draw_audit, legend
 from unmask.layout import bar, duration, fact, headline, next_command, page, size, table
 from unmask.results import (
@@ -30,6 +30,7 @@ from unmask.results import (
     Filled,
     Guess,
     Listed,
+    Planned,
     Prepared,
     Shown,
     Trained,
@@ -183,6 +184,7 @@ def _(result: Collocated) -> RenderableType:
     )
 
 
+drawn.register(Planned, draw_plan)
 drawn.register(Listed, draw_runs)
 drawn.register(Watched, draw_run)
 

@@ -18,6 +18,7 @@ from unmask.results import (
     Evaluated,
     Filled,
     Listed,
+    Planned,
     Prepared,
     Shown,
     Trained,
@@ -26,6 +27,7 @@ from unmask.results import (
 )
 
 Location = str | Path
+LEAST_VOCABULARY = 16  # five special tokens, and something to say
 
 
 def demo(*, out: Location = "demo", minutes: float = 2.5, seed: int = 0) -> Demonstrated:
@@ -207,6 +209,65 @@ def pretrain(
         reproducible=reproducible,
         computing=computing,
     )
+
+
+def plan(
+    *,
+    recipe: str = "mini",
+    data: Location | None = None,
+    vocab_size: int | None = None,
+    hardware: str | None = None,
+    precision: str | None = None,
+    utilisation: float = 0.4,
+    minutes: float | None = None,
+    steps: int | None = None,
+    tokens: int | None = None,
+    length: int | None = None,
+    rows: int | None = None,
+    micro: int | None = None,
+    compare: Location | None = None,
+) -> Planned:
+    """Say what a training would take, before it is begun.
+
+    Parameters, operations, memory by part, time, and a batch that keeps the hardware busy. Without --hardware the time
+    is measured on a few real steps on this machine. Without a budget it is for one pass over the data.
+
+    Args:
+        recipe: The model and how it is trained, as for pretrain.
+        data: The data directory to train on.
+        vocab_size: The size of the vocabulary, where there is no data yet.
+        hardware: What to train on: 8xA100, RTX 4090, or its figures: 4x100TFLOPS/32GB; this machine if not given.
+        precision: Of products on that hardware: bfloat16, float16 or float32; the fastest if not given.
+        utilisation: The part of the hardware's published peak that is reckoned with.
+        minutes: The budget in minutes of training.
+        steps: The budget in steps.
+        tokens: The budget in tokens seen.
+        length: Tokens in a block.
+        rows: Blocks in a step.
+        micro: Blocks in a micro-batch.
+        compare: A run, whose recipe is planned and compared with what it really took.
+    """
+    if data is None and (vocab_size is None or vocab_size < LEAST_VOCABULARY):
+        raise BadInput(
+            f"plan for what? give --data, or a --vocab-size of {LEAST_VOCABULARY} or more where there is none"
+        )
+    from unmask.recipes import recipe as named
+    from unmask.tokens.dataset import Dataset
+    from unmask.training import forecast
+    from unmask.training.budget import Budget
+    from unmask.training.estimate import Imagined
+    from unmask.training.hardware import named as hardware_named
+
+    budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
+    given = None if hardware is None else hardware_named(hardware, precision)
+    text = Imagined(vocab_size or 0) if data is None else Dataset.open(data)
+    changed = {"length": length, "rows": rows, "micro": micro}
+    chosen = named(recipe, **{name: value for name, value in changed.items() if value is not None})
+    if compare is not None:
+        chosen, taken = forecast.recipe_of(Path(compare))
+        budget = budget if budget.given else Budget(steps=taken)
+    planned = forecast.plan(chosen, text, budget, given, utilisation=utilisation)
+    return planned if compare is None else forecast.compare(planned, Path(compare))
 
 
 def runs(*folders: Location) -> Listed:

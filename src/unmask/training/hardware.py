@@ -1,0 +1,133 @@
+"""Accelerators by name, with the figures their makers publish; and what this machine can do, measured.
+
+In: "8xA100", or nothing. Out: how many devices, how much memory each has and how many operations it does a second.
+Figures are dense, without the sparsity that doubles them in brochures.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+from unmask.errors import BadInput
+
+TRIALS, SIDE = 6, 1024  # matrix products that find out how fast this machine is, and how large they are
+HALF, SINGLE = ("bfloat16", "float16"), "float32"
+
+
+class Accelerator(NamedTuple):
+    """A device: memory in GB, and TFLOP/s by what products are computed in; 0 where it has none."""
+
+    memory: float
+    bfloat16: float
+    float16: float
+    float32: float
+
+
+ACCELERATORS = {
+    "P100": Accelerator(16, 0, 21.2, 10.6),
+    "V100": Accelerator(32, 0, 125, 15.7),
+    "V100-16GB": Accelerator(16, 0, 125, 15.7),
+    "T4": Accelerator(16, 0, 65, 8.1),
+    "A10": Accelerator(24, 125, 125, 31.2),
+    "A10G": Accelerator(24, 70, 70, 35),
+    "A30": Accelerator(24, 165, 165, 10.3),
+    "A40": Accelerator(48, 149.7, 149.7, 37.4),
+    "A100": Accelerator(80, 312, 312, 19.5),
+    "A100-40GB": Accelerator(40, 312, 312, 19.5),
+    "A6000": Accelerator(48, 154.8, 154.8, 38.7),
+    "L4": Accelerator(24, 121, 121, 30.3),
+    "L40S": Accelerator(48, 362, 362, 91.6),
+    "H100": Accelerator(80, 989.4, 989.4, 66.9),
+    "H100-PCIe": Accelerator(80, 756, 756, 51),
+    "H200": Accelerator(141, 989.4, 989.4, 66.9),
+    "B200": Accelerator(180, 2250, 2250, 75),
+    "MI250X": Accelerator(128, 383, 383, 47.9),
+    "MI300X": Accelerator(192, 1307.4, 1307.4, 163.4),
+    "RTX 3080": Accelerator(10, 59.5, 59.5, 29.8),
+    "RTX 3090": Accelerator(24, 71, 71, 35.6),
+    "RTX 4080": Accelerator(16, 97.5, 97.5, 48.7),
+    "RTX 4090": Accelerator(24, 165.2, 165.2, 82.6),
+    "RTX 5090": Accelerator(32, 209.5, 209.5, 104.8),
+}
+# anything else, by what is known of it: 4x100TFLOPS/32GB
+UNNAMED = re.compile(r"(?P<speed>\d+(\.\d+)?)\s*TFLOPS?\s*/\s*(?P<memory>\d+(\.\d+)?)\s*GB", re.I)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """What a training runs on."""
+
+    name: str
+    devices: int
+    memory: int  # bytes on each device
+    peak: float  # operations a second on each device
+    precision: str  # in which products are computed at that speed
+
+
+def named(line: str, precision: str | None = None) -> Hardware:
+    """The hardware of a line such as "8xA100"; products in the fastest precision unless another is asked for.
+
+    >>> named("8xA100")
+    Hardware(name='8 × A100', devices=8, memory=80000000000, peak=312000000000000.0, precision='bfloat16')
+    >>> named("rtx4090", "float32").peak, named("2 x 40TFLOPS/16GB").name
+    (82600000000000.0, '2 × 40TFLOPS/16GB')
+    """
+    count, device = re.fullmatch(r"(?:(\d+)\s*[x×*]\s*)?(.*)", line.strip(), re.I | re.S).groups()  # type: ignore[union-attr]
+    devices = int(count or 1)
+    name, known = _known(device, line)
+    speeds = {kind: getattr(known, kind) for kind in (*HALF, SINGLE)}
+    precision = precision or next(kind for kind, speed in speeds.items() if speed)
+    if not devices or not speeds.get(precision):
+        can = ", ".join(kind for kind, speed in speeds.items() if speed)
+        raise BadInput(
+            f"--hardware {line} with --precision {precision}: {name} computes in {can}; give 1 or more of it"
+        )
+    return Hardware(
+        name=f"{devices} × {name}",
+        devices=devices,
+        memory=int(known.memory * 1e9),
+        peak=speeds[precision] * 1e12,
+        precision=precision,
+    )
+
+
+def _known(device: str, line: str) -> tuple[str, Accelerator]:
+    """An accelerator by its name, however it is spelt, or by its own figures."""
+    if figures := UNNAMED.fullmatch(device.strip()):
+        speed = float(figures["speed"])
+        return device.strip(), Accelerator(float(figures["memory"]), speed, speed, speed)
+    spelt = {_letters(name): name for name in ACCELERATORS}
+    name = spelt.get(_letters(device)) or spelt.get("rtx" + _letters(device))
+    if name is None:
+        names = ", ".join(ACCELERATORS)
+        raise BadInput(f"--hardware {line}: known are {names}; for another give its figures: 4x100TFLOPS/32GB")
+    return name, ACCELERATORS[name]
+
+
+def _letters(name: str) -> str:
+    """A name without what people spell differently."""
+    return re.sub(r"[^a-z0-9]|nvidia|amd|geforce|sxm\d?|80gb$", "", name.lower())
+
+
+def this_machine() -> Hardware:
+    """This machine's processors: all of their memory, and the speed of a float32 product as it is just now."""
+    matrix = torch.ones(SIDE, SIDE)
+    best = float("inf")
+    for _ in range(TRIALS):
+        begun = time.perf_counter()
+        matrix @ matrix
+        best = min(best, time.perf_counter() - begun)
+    threads = torch.get_num_threads()
+    return Hardware(
+        name=f"this machine, {threads} thread{'' if threads == 1 else 's'}",
+        devices=1,
+        memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        peak=2 * SIDE**3 / best,
+        precision=SINGLE,
+    )
