@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 from sklearn import metrics
 from torch import Tensor
+from transformers import AutoModelForMaskedLM
+from transformers.utils import logging
 
 from unmask.errors import BadInput
 from unmask.models.families import build
@@ -222,6 +224,38 @@ def test_nothing_hidden_and_nothing_replaced_is_no_division_by_zero() -> None:
 def test_a_family_without_a_discriminator_is_one_clear_line() -> None:
     with pytest.raises(BadInput, match="trains the families electra and deberta-v3, not a BertForMaskedLM"):
         pair(Replaced(), "bert")
+
+
+@pytest.mark.parametrize(
+    ("kind", "objective", "line"),
+    [
+        ("bert", "replaced", "--recipe bert: the objective replaced does not train it; it trains electra, deberta-v3"),
+        ("electra", "mlm", "--recipe electra: the objective mlm does not train it; it trains .*bert"),
+        ("electra", "replaced 0.5, mlm 0.5", "replaced and mlm do not train the same model"),
+        ("deberta-v3", "replaced until 0.5; replaced-disentangled", "do not train the same model"),
+    ],
+)
+def test_an_objective_that_does_not_fit_is_one_clear_line(kind: str, objective: str, line: str) -> None:
+    with pytest.raises(BadInput, match=line):
+        recipe(kind, objective=objective)
+
+
+@pytest.mark.parametrize(("objective", "family"), [(Replaced(), "electra"), (Disentangled(), "deberta-v3")])
+def test_both_parts_load_offline_in_their_stock_classes_with_the_same_weights(
+    objective: Replaced, family: str, tmp_path: Path
+) -> None:
+    logging.disable_progress_bar()
+    exports = objective.exports(pair(objective, family))
+    assert list(exports) == ["model", "generator"]
+    for name, export in exports.items():
+        export.model.save_pretrained(tmp_path / name)
+        loaded, told = type(export.model).from_pretrained(
+            tmp_path / name, local_files_only=True, output_loading_info=True
+        )
+        assert not any(told[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+        for there, here in zip(loaded.state_dict().values(), export.model.state_dict().values(), strict=True):
+            assert torch.equal(there, here)
+    AutoModelForMaskedLM.from_pretrained(tmp_path / "generator", local_files_only=True)
 
 
 def test_a_policy_that_fills_no_gaps_in_place_is_one_clear_line(data: Path) -> None:

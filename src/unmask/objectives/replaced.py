@@ -68,24 +68,17 @@ class Replaced(Objective):
     name = "replaced"
     policies = IN_PLACE
     usual = "token mask=1 random=0"
+    families = frozenset({"electra", "deberta-v3"})
     terms = {"mlm": 1.0, "detection": 50.0}  # noqa: RUF012
     tallied = {"restored": 1, "replaced": BINS, "original": BINS}  # noqa: RUF012
     held_out = True
     card = DETECTOR
 
     def learner(self, build: Build) -> Pair:
-        """The recipe's model, which judges, and a generator for it."""
-        discriminator = build()
-        if type(discriminator) not in GENERATORS:
-            kind = type(discriminator).__name__
-            raise BadInput(f"the objective {self.name} trains the families electra and deberta-v3, not a {kind}")
-        pair = Pair(build(family=GENERATORS[type(discriminator)]), discriminator)
-        self.share(pair)
-        return pair
-
-    def share(self, pair: Pair) -> None:
-        """Both have the same embeddings: what either learns of a token, the other knows."""
+        """The recipe's model, which judges, and a generator with the same embeddings: what either learns, both know."""
+        pair = paired(build, self.name)
         pair.discriminator.base_model.embeddings = pair.generator.base_model.embeddings
+        return pair
 
     def seen(self, pair: Pair, ids: Tensor) -> dict[str, Tensor]:
         """The tokens as the discriminator takes them."""
@@ -140,10 +133,12 @@ class Disentangled(Replaced):
     name = "replaced-disentangled"
     card = replace(DETECTOR, example=EXAMPLE.format(loader="AutoModelForTokenClassification"))
 
-    def share(self, pair: Pair) -> None:
-        """The discriminator's own embeddings become Δ."""
+    def learner(self, build: Build) -> Pair:
+        """The recipe's model, whose own embeddings are Δ, and a generator for it."""
+        pair = paired(build, self.name)
         with torch.no_grad():
             table(pair.discriminator).weight.zero_()
+        return pair
 
     def seen(self, pair: Pair, ids: Tensor) -> dict[str, Tensor]:
         """The generator's embeddings, which do not learn from it, and Δ, which does."""
@@ -157,6 +152,15 @@ class Disentangled(Replaced):
         with torch.no_grad():
             table(whole).weight.add_(table(learner.generator).weight)
         return {**super().exports(learner), "model": Export(whole)}
+
+
+def paired(build: Build, objective: str) -> Pair:
+    """The recipe's model with the generator that belongs to it, nothing shared yet."""
+    discriminator = build()
+    if type(discriminator) not in GENERATORS:
+        kind = type(discriminator).__name__
+        raise BadInput(f"the objective {objective} trains the families electra and deberta-v3, not a {kind}")
+    return Pair(build(family=GENERATORS[type(discriminator)]), discriminator)
 
 
 def table(model: PreTrainedModel) -> Embedding:
