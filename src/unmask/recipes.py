@@ -47,7 +47,8 @@ KINDS = {
     "deberta-v3": Kind(
         "deberta-v3", {"objective": "replaced-disentangled", "policy": "token mask=1 random=0", "rate": "0.15"}
     ),
-    "xlnet": Kind("xlnet", {"objective": "permuted", "policy": "permutation", "rate": "0.1667"}),
+    "xlnet": Kind("xlnet", {"objective": "permuted", "policy": "permutation", "rate": None}),
+    "t5": Kind("t5", {"objective": "seq2seq", "policy": "sentinel", "rate": "0.15"}),
 }
 
 

@@ -89,6 +89,19 @@ class Answer:
     sentinels: tuple[int, ...]
     pad: int
 
+    @cached_property
+    def opens(self) -> Flags:
+        """B T, true where a hidden span begins: on its sentinel."""
+        flags: Flags = np.isin(self.ids, self.sentinels) & (self.documents > 0)
+        return flags
+
+    @cached_property
+    def spelt(self) -> Flags:
+        """B T, true on what was hidden: not on sentinels, nor on the end of each document's answer."""
+        ends = np.diff(self.documents, axis=1, append=0) != 0
+        flags: Flags = (self.documents > 0) & ~self.opens & ~ends
+        return flags
+
 
 @dataclass(frozen=True)
 class Corrupted:
@@ -120,3 +133,14 @@ class Batch:
     order: Integers | None = None  # B L, as in `Corrupted`
     weights: Reals | None = None  # B, what each prediction of the row counts
     answer: Answer | None = None  # what a decoder says; then nothing is predicted in place
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens of text there are, shown and hidden."""
+        shown = int((self.documents > 0).sum())
+        return shown if self.answer is None else shown + self.hidden - int(self.answer.opens.sum())
+
+    @property
+    def hidden(self) -> int:
+        """How many of them are hidden."""
+        return len(self.targets) if self.answer is None else int(self.answer.spelt.sum())

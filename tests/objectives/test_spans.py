@@ -108,3 +108,16 @@ def test_nothing_hidden_is_two_losses_of_zero(learner: Bounded) -> None:
 def test_a_batch_without_edges_is_refused(learner: Bounded) -> None:
     with pytest.raises(ValueError, match="names no edges"):
         OBJECTIVE.outcome(learner, replace(batch(), edges=None))
+
+
+def test_chunks_of_the_vocabulary_give_the_losses_of_the_whole(
+    learner: Bounded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = batch(rate=0.8)
+    assert len(some.targets) > 64
+    whole = OBJECTIVE.outcome(learner, some)
+    monkeypatch.setattr("unmask.objectives.vocabulary.WHOLE", 1)
+    chunked = OBJECTIVE.outcome(learner, some)
+    for term, loss in whole.losses.items():
+        torch.testing.assert_close(chunked.losses[term], loss)
+    assert chunked.tallies == whole.tallies

@@ -59,6 +59,11 @@ EXPECTED = {
     "electra": Expected("ElectraForPreTraining", logged=DETECTION, held_out=DETECTION),
     "deberta-v3": Expected("DebertaV2ForTokenClassification", logged=DETECTION, held_out=DETECTION),
     "xlnet": Expected("XLNetLMHeadModel", held_out=frozenset({"accuracy"})),
+    "t5": Expected(
+        "T5ForConditionalGeneration",
+        logged=frozenset({"accuracy", "spans_restored"}),
+        held_out=frozenset({"accuracy", "spans_restored"}),
+    ),
 }
 
 Trains = Callable[..., Trained]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
+from torch.nn import Module
 from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions
 
@@ -24,29 +25,52 @@ def logits_at(model: PreTrainedModel, predicted: Tensor, **inputs: Any) -> Tenso
 
     hidden states   B L D ─gather─▶ 1 P D ─the model's own head─▶ 1 P V
     """
-    if model.base_model is model:  # no encoder apart from the head: nothing to gather before it
+    if trunk(model) is model:  # no encoder apart from the head: nothing to gather before it
         return model(**inputs).logits.flatten(0, 1)[predicted]
     with _gathered(model, predicted):
         return model(**inputs).logits[0]
 
 
+def trunk(model: PreTrainedModel) -> Module:
+    """What the model's head works on: its encoder, or its decoder where it has both."""
+    return model.get_decoder() if model.config.is_encoder_decoder else model.base_model
+
+
 def states_at(model: PreTrainedModel, predicted: Tensor, **inputs: Any) -> Tensor:
-    """The encoder's last hidden states, P×D, at the flat positions `predicted`."""
-    states: Tensor = model.base_model(**inputs)[0]
-    return states.flatten(0, 1).index_select(0, predicted)
+    """The last hidden states, P×D, at the flat positions `predicted`."""
+    kept: list[Tensor] = []
+
+    def keep(_module: Any, _args: Any, output: Any) -> Any:
+        kept.append(output[0].flatten(0, 1).index_select(0, predicted))
+        return _with_states(output, output[0][:, :0])  # nothing for the head to do
+
+    hook = trunk(model).register_forward_hook(keep)
+    try:
+        model(**inputs)
+    finally:
+        hook.remove()
+    return kept[0]
 
 
 def head(model: PreTrainedModel, states: Tensor) -> Tensor:
     """The logits, P×V, that the model's own head makes of hidden states, P×D."""
     # the encoder's call is answered with the states, so that whatever the model does after it is done
     given = _Answer(last_hidden_state=states[None])  # type: ignore[arg-type]
-    encoder = model.base_model
-    encoder.forward = lambda *_args, **_kwargs: given
+    before = {"encoder_outputs": (states[None],)} if model.config.is_encoder_decoder else {}
+    last = trunk(model)
+    last.forward = lambda *_args, **_kwargs: given
     try:
-        logits: Tensor = model(input_ids=None).logits
+        logits: Tensor = model(input_ids=None, **before).logits
         return logits[0]
     finally:
-        del encoder.forward  # the class's own again
+        del last.forward  # the class's own again
+
+
+def _with_states(output: Any, states: Tensor) -> Any:
+    if isinstance(output, tuple):
+        return (states, *output[1:])
+    output.last_hidden_state = states
+    return output
 
 
 @dataclass
@@ -61,13 +85,9 @@ def _gathered(model: PreTrainedModel, predicted: Tensor) -> Iterator[None]:
     """While open, the encoder's last hidden states are gathered on their way to the head."""
 
     def gather(_module: Any, _args: Any, output: Any) -> Any:
-        states = output[0].flatten(0, 1).index_select(0, predicted)[None]
-        if isinstance(output, tuple):
-            return (states, *output[1:])
-        output.last_hidden_state = states
-        return output
+        return _with_states(output, output[0].flatten(0, 1).index_select(0, predicted)[None])
 
-    hook = model.base_model.register_forward_hook(gather)
+    hook = trunk(model).register_forward_hook(gather)
     try:
         yield
     finally:

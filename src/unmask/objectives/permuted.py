@@ -48,6 +48,7 @@ class Permuted(Objective):
     name = "permuted"
     policies = frozenset({"permutation"})
     usual = "permutation"
+    families = frozenset({"xlnet"})
     terms = {"permuted": 1.0}  # noqa: RUF012
     tallied = {"correct": 1}  # noqa: RUF012
     card = CARD

@@ -14,15 +14,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import torch
+import numpy as np
 from torch import Tensor
 from torch.nn import Module
-from torch.nn import functional as F
 from transformers import PreTrainedModel
 
+from unmask.models.families import MASKED_LMS
 from unmask.models.heads import BOUNDARY, Boundary, states_kept
-from unmask.objectives.mlm import IGNORED, ROUND, restore
+from unmask.objectives.mlm import restore
 from unmask.objectives.objective import Build, Export, Objective, Outcome
+from unmask.objectives.vocabulary import Guesses, judged, rounded
 from unmask.records import Batch
 
 
@@ -42,6 +43,7 @@ class Spans(Objective):
     name = "spans"
     policies = frozenset({"span"})
     usual = "span"
+    families = MASKED_LMS
     terms = {"mlm": 1.0, "boundary": 1.0}  # noqa: RUF012
     tallied = {"correct": 1, "boundary_correct": 1}  # noqa: RUF012
     held_out = True
@@ -59,13 +61,10 @@ class Spans(Objective):
         assert isinstance(learner, Bounded)
         with states_kept(learner.model) as states:
             restored = restore(learner.model, batch)
-        filling = -len(batch.targets) % ROUND
-        targets = F.pad(torch.from_numpy(batch.targets), (0, filling), value=IGNORED).to(states[0].device)
-        logits = boundary_logits(learner, states[0], batch, filling).float()
-        correct = (logits.detach().argmax(-1) == targets).sum()
-        loss = F.cross_entropy(logits, targets, reduction="sum", ignore_index=IGNORED)
+        guesses = boundary_guesses(learner, states[0], batch)
         return Outcome(
-            {"mlm": restored.loss, "boundary": loss}, {"correct": restored.correct, "boundary_correct": correct}
+            {"mlm": restored.loss, "boundary": guesses.losses.sum()},
+            {"correct": restored.correct, "boundary_correct": guesses.right.sum()},
         )
 
     def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
@@ -86,20 +85,26 @@ class Spans(Objective):
         return {"model": Export(learner.model, {BOUNDARY: learner.boundary.state_dict()})}
 
 
-def boundary_logits(learner: Bounded, states: Tensor, batch: Batch, filling: int = 0) -> Tensor:
-    """P×V: what the head makes of the edges of each hidden position's run; `filling` rows more for a round number.
+def boundary_guesses(learner: Bounded, states: Tensor, batch: Batch) -> Guesses:
+    """What the head makes of the edges of each hidden position's run.
 
     Documents open and close with tokens that are never hidden, so every run has both edges in its own document.
     """
     if batch.edges is None:
         raise ValueError("the policy names no edges of what it hides")
     width = batch.ids.shape[1]
-    row, column = batch.predicted // width, batch.predicted % width
-    places = torch.from_numpy(column - batch.edges[:, 0] - 1)
-    around = torch.from_numpy(row[:, None] * width + batch.edges)
-    places, before, after = (F.pad(each, (0, filling)).to(states.device) for each in (places, *around.unbind(1)))
-    flat = states.flatten(0, 1)
+    row, column = np.divmod(batch.predicted, width)
+    around = row[:, None] * width + batch.edges
+    before, targets = rounded(around[:, 0], batch.targets, states.device)
+    after, places = (
+        rounded(each, batch.targets, states.device)[0] for each in (around[:, 1], column - batch.edges[:, 0] - 1)
+    )
     embeddings = learner.model.get_input_embeddings().weight
     assert isinstance(embeddings, Tensor)
-    logits: Tensor = learner.boundary(flat[before], flat[after], places, embeddings)
-    return logits
+    flat = states.flatten(0, 1)
+
+    def head(chunk: slice) -> Tensor:
+        logits: Tensor = learner.boundary(flat[before[chunk]], flat[after[chunk]], places[chunk], embeddings)
+        return logits
+
+    return judged(head, targets, len(batch.targets), len(embeddings))

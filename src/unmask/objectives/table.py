@@ -19,10 +19,12 @@ from unmask.objectives.mlm import MLM
 from unmask.objectives.objective import Objective
 from unmask.objectives.permuted import Permuted
 from unmask.objectives.replaced import Disentangled, Replaced
+from unmask.objectives.seq2seq import Seq2Seq
 from unmask.objectives.spans import Spans
 
 OBJECTIVES: dict[str, Objective] = {
-    each.name: each for each in (MLM(), Replaced(), Disentangled(), Spans(), Causal(), Diffusion(), Permuted())
+    each.name: each
+    for each in (MLM(), Replaced(), Disentangled(), Spans(), Causal(), Diffusion(), Permuted(), Seq2Seq())
 }
 GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less their whole part, fill the unit interval evenly
 

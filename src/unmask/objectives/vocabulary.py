@@ -7,6 +7,7 @@ at a time too, so that memory stays flat however many positions and however larg
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,19 +39,34 @@ def predict(
     """Predict the targets at flat positions of the inputs; `never` is an id that no prediction can be."""
     count = len(targets)
     where, what = rounded(positions, targets, model.device)
-    size = max(ROUND, WHOLE // model.config.vocab_size // ROUND * ROUND)
-    if len(where) <= size:
+    if len(where) <= at_once(model.config.vocab_size):
         losses, right = judge(logits_at(model, where, **inputs), what, never)
         return Guesses(losses[:count], right[:count])
     states = states_at(model, where, **inputs)
+    return judged(lambda chunk: head(model, states[chunk]), what, count, model.config.vocab_size, never)
+
+
+def judged(
+    logits: Callable[[slice], Tensor], targets: Tensor, count: int, vocabulary: int, never: int | None = None
+) -> Guesses:
+    """What came of `count` predictions whose logits can be had for any slice of them, as many at once as may be."""
+    size = at_once(vocabulary)
 
     def part(begin: int) -> tuple[Tensor, Tensor]:
         chunk = slice(begin, begin + size)
-        return judge(head(model, states[chunk]), what[chunk], never)
+        return judge(logits(chunk), targets[chunk], never)
 
-    parts = [checkpoint(part, begin, use_reentrant=False) for begin in range(0, len(where), size)]
+    if len(targets) <= size:
+        losses, right = part(0)
+        return Guesses(losses[:count], right[:count])
+    parts = [checkpoint(part, begin, use_reentrant=False) for begin in range(0, len(targets), size)]
     losses, right = (torch.cat(each) for each in zip(*parts, strict=True))
     return Guesses(losses[:count], right[:count])
+
+
+def at_once(vocabulary: int) -> int:
+    """How many positions may have their logits at once."""
+    return max(ROUND, WHOLE // vocabulary // ROUND * ROUND)
 
 
 def rounded(positions: Integers, targets: Integers, device: torch.device) -> tuple[Tensor, Tensor]:

@@ -13,6 +13,7 @@ In: sources of raw text. Out: a directory that training reads, the same bytes fo
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -37,6 +38,7 @@ from unmask.tokens.encoding import Finders, batches, encode_split
 from unmask.tokens.explain import readme
 from unmask.tokens.manifest import verify
 from unmask.tokens.segments import Segmenter, named_segmenter
+from unmask.tokens.sentinels import add_sentinels, sentinel_vocabulary
 from unmask.tokens.shards import SHARD_TOKENS, Shards, write_array
 from unmask.tokens.spans import Finder, Spans, gazetteer_file, spacy_finders
 
@@ -75,6 +77,7 @@ class Dataset:
 
     path: Path
     manifest: dict[str, Any]
+    sentinels: int = 0  # that its tokenizer has at the least: tokens that stand for hidden spans
 
     @classmethod
     def open(cls, path: Path | str) -> Dataset:
@@ -90,8 +93,23 @@ class Dataset:
         return manifests.fingerprint(self.manifest)
 
     def tokenizer(self) -> PreTrainedTokenizerFast:
-        """The tokenizer the documents were encoded with."""
-        return tokenizers.load(self.path / "tokenizer")
+        """The tokenizer the documents were encoded with, and sentinels if they are asked for."""
+        tokenizer = tokenizers.load(self.path / "tokenizer")
+        if self.sentinels:
+            add_sentinels(tokenizer, self.sentinels)
+        return tokenizer
+
+    def with_sentinels(self, count: int) -> Dataset:
+        """The same data, its tokenizer with so many sentinels: the documents never have them."""
+        return self if self.sentinels >= count else replace(self, sentinels=count)
+
+    def write_tokenizer(self, folder: Path) -> None:
+        """Put the tokenizer's files in a folder."""
+        if self.sentinels:
+            tokenizers.save(self.tokenizer(), folder)
+            return
+        for file in (self.path / "tokenizer").iterdir():
+            shutil.copy(file, folder / file.name)
 
     def segmenter(self) -> Segmenter | None:
         """What cut the text into words, if not the tokenizer."""
@@ -101,7 +119,8 @@ class Dataset:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The size and the special ids of the tokenizer, and how often the training text has each id."""
-        return replace(tokenizers.vocabulary(self.tokenizer()), counts=self.counts)
+        known = (sentinel_vocabulary if self.sentinels else tokenizers.vocabulary)(self.tokenizer())
+        return replace(known, counts=np.pad(self.counts, (0, known.size - len(self.counts))))
 
     def split(self, name: str) -> Shards:
         """The tokens of a split, `train` or `valid`."""

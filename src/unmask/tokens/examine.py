@@ -20,7 +20,7 @@ from unmask.results import Audited, Phrase
 from unmask.tokens import phrases as phrase_lists
 from unmask.tokens.dataset import Dataset
 from unmask.tokens.pack import AROUND, cut, packed, read_blocks
-from unmask.tokens.sentinels import add_sentinels, needed, sentinel_vocabulary
+from unmask.tokens.sentinels import enough
 from unmask.tokens.spans import Spans, mark_blocks
 
 BATCH = 64  # blocks at a time
@@ -42,7 +42,7 @@ def audit_data(
     plan = parse(policy, rate)
     if length <= AROUND or blocks < 1:
         raise BadInput(f"length {length} and blocks {blocks}: give a length over {AROUND} and 1 block or more")
-    known = _vocabulary(dataset, "sentinel" in plan.policies, length)
+    known = (dataset.with_sentinels(enough(plan, length)) if "sentinel" in plan.policies else dataset).vocabulary
     spans = {} if phrases else marked_spans(dataset, plan, split)
     batches = _batches(dataset, split, length, blocks, seed, known, spans)
     if phrases:
@@ -71,14 +71,6 @@ def collocations(path: Path | str, *, longest: int = 5, least: int = 10, top: in
     dataset = Dataset.open(path)
     stream = dataset.split("train")
     return phrase_lists.collocations(stream, dataset.tokenizer(), longest=longest, least=least, top=top)
-
-
-def _vocabulary(dataset: Dataset, sentinels: bool, length: int) -> Vocabulary:
-    if not sentinels:
-        return dataset.vocabulary
-    tokenizer = dataset.tokenizer()
-    add_sentinels(tokenizer, max(100, needed(length)))
-    return sentinel_vocabulary(tokenizer)
 
 
 def _batches(

@@ -12,10 +12,12 @@ from dataclasses import replace
 
 from transformers import PreTrainedTokenizerFast
 
+from unmask.corruption.plan import Plan
 from unmask.errors import BadInput
 from unmask.records import Vocabulary
 from unmask.tokens import tokenizer as tokenizers
 
+USUAL = 100  # that T5's own tokenizers have
 NAME = re.compile(r"<extra_id_(\d+)>")
 
 
@@ -29,7 +31,23 @@ def needed(length: int, rate: float = 0.15, mean: float = 3.0) -> int:
     return max(1, min(round(hidden / mean), length - hidden)) + 1
 
 
-def add_sentinels(tokenizer: PreTrainedTokenizerFast, count: int = 100) -> int:
+def enough(plan: Plan, length: int) -> int:
+    """How many sentinels a plan can need over a whole training: T5's hundred, or more for long or dense rows.
+
+    >>> from unmask.corruption.plan import parse
+    >>> enough(parse("sentinel", 0.15), 512), enough(parse("sentinel mean=1", "linear 0.2 0.9"), 512)
+    (100, 257)
+    """
+    policies = [part.policy for stage in plan.stages for part in stage.parts if part.policy.name == "sentinel"]
+    most = []
+    for policy in policies:
+        mean = policy.settings["mean"]
+        rate = policy.rate if plan.rate is None else max(plan.rate.values)
+        most.append(needed(length, min(rate, mean / (1 + mean)), mean))  # denser still, spans would grow together
+    return max([USUAL, *most])
+
+
+def add_sentinels(tokenizer: PreTrainedTokenizerFast, count: int = USUAL) -> int:
     """Add sentinels until there are `count`; how many were added. A model needs its embeddings resized then."""
     there = len(_sentinels(tokenizer))
     names = [f"<extra_id_{number}>" for number in range(there, count)]

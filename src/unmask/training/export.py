@@ -5,7 +5,6 @@ In: a model, its tokenizer and what the run knows. Out: `model/`, whole or not t
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import isfinite
@@ -17,19 +16,19 @@ from transformers.utils import logging
 
 from unmask.files import whole_directory
 from unmask.objectives.objective import Card, Export
+from unmask.tokens.dataset import Dataset
 
 WEIGHTS = "model.safetensors"
 
 
-def export(given: Export, tokenizer: Path, out: Path, card: str) -> None:
+def export(given: Export, dataset: Dataset, out: Path, card: str) -> None:
     """Write the model, what belongs beside it, its tokenizer and its card."""
     with whole_directory(out) as aside:
         with quietly():
             given.model.save_pretrained(aside)
         for name, tensors in given.tensors.items():
             save_file({key: tensor.detach().contiguous() for key, tensor in tensors.items()}, aside / name)
-        for file in tokenizer.iterdir():
-            shutil.copy(file, aside / file.name)
+        dataset.write_tokenizer(aside)
         (aside / "README.md").write_text(card, encoding="utf-8")
 
 

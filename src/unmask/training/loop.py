@@ -30,6 +30,7 @@ from unmask.tokens.dataset import Dataset
 from unmask.tokens.examine import marked_spans
 from unmask.tokens.phrases import lexicon as phrase_lexicon
 from unmask.tokens.phrases import read_list
+from unmask.tokens.sentinels import enough
 from unmask.training import health
 from unmask.training.distributed import ALONE, World
 from unmask.training.feed import Feed
@@ -170,8 +171,17 @@ def hiding_of(settings: Training, curriculum: table.Curriculum) -> Hiding | None
     return hiding
 
 
+def fitted(dataset: Dataset, settings: Training) -> Dataset:
+    """The data with a tokenizer that has all the policy needs: sentinels, where they stand for what is hidden."""
+    hiding = hiding_of(settings, table.parse(settings.objective))
+    if hiding is None or "sentinel" not in hiding.policies:
+        return dataset
+    return dataset.with_sentinels(enough(hiding, settings.length))
+
+
 def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int, *, packs: bool = True) -> Feed:
     """The feed that the settings describe, for a run of so many steps."""
+    dataset = fitted(dataset, settings)
     curriculum = table.parse(settings.objective)
     hiding = hiding_of(settings, curriculum)
     lexicons: dict[str, Lexicon] = {}

@@ -239,7 +239,7 @@ def finish(work: Work, run: Run, position: Position, world: World) -> Trained:
         for name, model in work.objective.exports(learner).items():
             says = model.card or work.objective.card
             card = export.model_card(says, run.description, work.dataset.manifest, figures, mask)
-            export.export(model, work.dataset.path / "tokenizer", run.path / name, card)
+            export.export(model, work.dataset, run.path / name, card)
     world.wait()
     return Trained(
         path=run.path,

@@ -38,8 +38,8 @@ class Sums:
     def count(self, objective: Objective, batch: Batch) -> None:
         """Take note of how much there is to predict in a micro-batch."""
         counts = objective.counts(batch)
-        self.tokens += int((batch.documents > 0).sum())
-        self.predicted += len(batch.targets)
+        self.tokens += batch.tokens
+        self.predicted += batch.hidden
         for term, count in counts.items():
             self.counts[objective, term] += count
 

@@ -72,6 +72,7 @@ class Work:
         world: World = ALONE,
     ) -> Work:
         """The beginning of a run."""
+        dataset = loop.fitted(dataset, recipe.training)
         settings, vocabulary = recipe.training, dataset.vocabulary
         objective = table.parse(settings.objective).main
         device = device_for(computing.device)
@@ -170,7 +171,7 @@ class Work:
 
 def fresh(objective: Objective, dataset: Dataset, recipe: Recipe, seed: int) -> Module:
     """What an objective trains, as it is before the first step: a function of the seed."""
-    settings, vocabulary = recipe.training, dataset.vocabulary
+    settings, vocabulary = recipe.training, loop.fitted(dataset, recipe.training).vocabulary
     model = {"family": recipe.family, "size": recipe.size, "dropout": settings.dropout}
     with torch.random.fork_rng():
         torch.manual_seed(seed)  # of what the objective adds to the model

@@ -1,0 +1,137 @@
+"""Span corruption: an encoder reads the text with gaps, a decoder spells out what was in them (T5, Raffel et al. 2020).
+
+Needs rows in which a sentinel stands for each hidden span, and the answer: each sentinel, what it stands for, the end.
+Measures how many tokens of the answer the best guess has right, given those before it, and how many spans whole.
+Exports the model as it is; its tokenizer has the sentinels.
+
+    loss = −(1/|y|) Σ_t log P(y_t | y_<t, x),   x the text with gaps, y the answer
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import Module
+from torch.nn import functional as F
+from transformers import PreTrainedModel
+
+from unmask.models.sparse import trunk
+from unmask.objectives.objective import Card, Objective, Outcome, device_of
+from unmask.objectives.vocabulary import predict
+from unmask.records import Answer, Batch, Integers
+
+COLUMNS = 16  # rows and answers are filled up to a multiple of it so that shapes are few
+
+CARD = Card(
+    what="An encoder-decoder that spells out what is missing from a text",
+    pipeline="text2text-generation",
+    example="""\
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained("."), AutoTokenizer.from_pretrained(".")
+gaps = tokenizer("The text <extra_id_0> a gap and <extra_id_1>.", return_tensors="pt")
+said = model.generate(gaps.input_ids, attention_mask=gaps.attention_mask, max_new_tokens=20)
+print(tokenizer.decode(said[0]))""",
+)
+
+
+class Seq2Seq(Objective):
+    """Spell out what the sentinels stand for."""
+
+    name = "seq2seq"
+    policies = frozenset({"sentinel"})
+    usual = "sentinel"
+    families = frozenset({"t5"})
+    terms = {"seq2seq": 1.0}  # noqa: RUF012
+    tallied = {"correct": 1, "spans": 2}  # noqa: RUF012
+    card = CARD
+
+    def counts(self, batch: Batch) -> dict[str, int]:
+        """The tokens of the answers."""
+        return {"seq2seq": int((_answer(batch).documents > 0).sum())}
+
+    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+        """Cross-entropy over the answers, each token after the true ones before it."""
+        assert isinstance(learner, PreTrainedModel)
+        answer = _answer(batch)
+        inputs, across = as_sequences(batch, learner.config.decoder_start_token_id, device_of(learner))
+        width = inputs["decoder_input_ids"].shape[1]
+        rows, columns = np.nonzero(answer.documents)
+        with looking_across(learner, across):
+            guesses = predict(learner, rows * width + columns, answer.ids[rows, columns].astype(np.int64), **inputs)
+        restored = torch.stack(spans_restored(answer, guesses.right))
+        return Outcome({"seq2seq": guesses.losses.sum()}, {"correct": guesses.right.sum(), "spans": restored})
+
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+        """How many tokens were right, and how many spans from their first to their last."""
+        restored, spans = tallies["spans"]
+        return {
+            "accuracy": tallies["correct"].item() / max(1.0, counts["seq2seq"]),
+            "spans_restored": float(restored / max(1.0, spans)),
+        }
+
+
+def as_sequences(batch: Batch, start: int, device: torch.device) -> tuple[dict[str, Any], Tensor]:
+    """The model's keyword arguments, and what of the text each token of the answers sees, B 1 T L.
+
+    A document is a text of its own also where several share a row: its tokens see each other, its answer sees them
+    and itself as far as it is told, and both begin anew. Biases for relative positions stay when a document moves, so
+    that a packed one has the answer that it has alone.
+
+        answer    <0> for [SEP] <0> last [SEP]
+        decoder    ▢  <0>  for   ▢  <0>  last        ▢ the token that begins
+    """
+    answer = _answer(batch)
+    used = int((batch.documents > 0).any(axis=0).sum())  # rows are shorter by what is hidden
+    ids, documents = (_wide(each[:, :used], device) for each in (batch.ids, batch.documents))
+    said, owners = (_wide(each.astype(np.int64), device) for each in (answer.ids, answer.documents))
+    begins = F.pad(owners, (1, -1)) != owners
+    told = torch.arange(owners.shape[1], device=device)
+    itself = (owners[:, :, None] == owners[:, None, :]) & (told[:, None] >= told)
+    inputs = {
+        "input_ids": ids,
+        "attention_mask": (documents[:, :, None] == documents[:, None, :])[:, None],
+        "decoder_input_ids": F.pad(said, (1, -1)).masked_fill(begins | (owners == 0), start),
+        "decoder_attention_mask": itself[:, None],
+    }
+    return inputs, (owners[:, :, None] == documents[:, None, :])[:, None]
+
+
+@contextmanager
+def looking_across(model: PreTrainedModel, across: Tensor) -> Iterator[None]:
+    """While open, the decoder sees of the text what `across` says: transformers would give it the encoder's mask."""
+
+    def change(_module: Any, args: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return args, {**given, "encoder_attention_mask": across}
+
+    hook = trunk(model).register_forward_pre_hook(change, with_kwargs=True)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def spans_restored(answer: Answer, right: Tensor) -> tuple[Tensor, Tensor]:
+    """How many hidden spans have every token right, of how many; `right` is of each token of the answers in turn."""
+    real = answer.documents > 0
+    span = torch.from_numpy(np.cumsum(answer.opens[real]) - 1).to(right.device)
+    counted = torch.from_numpy(answer.spelt[real]).to(right.device)
+    spans = int(answer.opens.sum())
+    wrong = torch.zeros(spans, device=right.device).index_add_(0, span[counted], (~right[counted]).float())
+    return (wrong == 0).sum(), torch.tensor(spans, device=right.device)
+
+
+def _answer(batch: Batch) -> Answer:
+    if batch.answer is None:
+        raise ValueError("the policy has no answer for a decoder to give")
+    return batch.answer
+
+
+def _wide(rows: Integers, device: torch.device) -> Tensor:
+    width = max(COLUMNS, rows.shape[1] + -rows.shape[1] % COLUMNS)
+    return F.pad(torch.from_numpy(rows).to(device), (0, width - rows.shape[1]))
