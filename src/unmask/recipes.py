@@ -36,6 +36,7 @@ KINDS = {
     "bert-wwm": Kind("bert", {"policy": "word"}),
     "roberta": Kind("roberta"),
     "ernie": Kind("ernie", {"policy": "token until 0.33; phrase until 0.67; entity", "rate": "0.15"}),
+    "xlm-r": Kind("xlm-roberta", {"smoothing": 0.3}),
     "pmi": Kind("bert", {"policy": "collocation", "rate": "0.15"}),
     "causal": Kind("gpt2", {"objective": "causal", "policy": None, "rate": None}),
     "diffusion": Kind("modernbert", {"objective": "diffusion", "policy": "diffusion", "rate": None}),

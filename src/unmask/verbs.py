@@ -59,6 +59,7 @@ def prepare(
     phrases: Location | None = None,
     spacy: str | None = None,
     segmenter: str | None = None,
+    languages: str | None = None,
     overwrite: bool = False,
 ) -> Prepared:
     """Make a data directory of raw text.
@@ -80,6 +81,7 @@ def prepare(
         phrases: A file with a phrase a line, to be marked in the text for the policy phrase.
         spacy: A spaCy pipeline that marks entities, and noun chunks as phrases (pip install 'unmask[spacy]').
         segmenter: What cuts text into words, if not the tokenizer: module:function, such as jieba:cut.
+        languages: Tell languages by file (en.txt, de.txt) or folder, for xlm-r; the tokenizer learns from all alike.
         overwrite: Replace what is already in the data directory.
     """
     from unmask.tokens.dataset import prepare as run
@@ -99,6 +101,7 @@ def prepare(
         phrases=None if phrases is None else str(phrases),
         spacy=spacy,
         segmenter=segmenter,
+        languages=languages,
         overwrite=overwrite,
     )
 

@@ -32,10 +32,12 @@ from unmask.files import whole_directory
 from unmask.progress import task
 from unmask.records import SPAN_KINDS, Integers, Vocabulary
 from unmask.results import Prepared
+from unmask.tokens import languages
 from unmask.tokens import manifest as manifests
 from unmask.tokens import tokenizer as tokenizers
 from unmask.tokens.encoding import Finders, batches, encode_split
 from unmask.tokens.explain import readme
+from unmask.tokens.learn import SAMPLE
 from unmask.tokens.manifest import verify
 from unmask.tokens.segments import Segmenter, named_segmenter
 from unmask.tokens.sentinels import add_sentinels, sentinel_vocabulary
@@ -46,7 +48,7 @@ __all__ = ["Dataset", "Settings", "prepare", "verify"]
 
 SPLITS = ("train", "valid")
 PLACES = 8  # that a sample of documents is taken from
-MARKING = ("entities", "phrases", "spacy", "segmenter")  # settings that are told of only when they are given
+MARKING = ("entities", "phrases", "spacy", "segmenter", "languages")  # settings told of only when they are given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,7 @@ class Settings:
     phrases: str | None = None  # the same for phrases
     spacy: str | None = None  # a spaCy pipeline that marks entities, and noun chunks as phrases
     segmenter: str | None = None  # module:function, from a text to its words; none: the tokenizer's own words
+    languages: str | None = None  # what a document's language is the name of, its file or its folder; none: unknown
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "shard_tokens"):
@@ -140,6 +143,10 @@ class Dataset:
         files = {kind: f"{_known(name)}/spans.{kind}.npy" for kind in SPAN_KINDS}
         return {kind: Spans.open(self.path / file) for kind, file in files.items() if file in self.manifest["files"]}
 
+    def languages(self, name: str) -> Integers:
+        """The language of each document of a split, as a place in the manifest's list of them."""
+        return languages.read(self.path, self.manifest, _known(name))
+
     def sample(self, name: str, characters: int) -> list[str]:
         """About so many characters of whole documents, from places all over a split: the same each time."""
         return list(_sample(self.path / "documents" / _known(name), characters))
@@ -161,6 +168,7 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **set
     began = perf_counter()
     chosen = Settings(**settings)
     config = CollectConfig(field=chosen.field, min_characters=chosen.min_characters, valid=chosen.valid)
+    languages.check(chosen.languages)
     given, finders = _given_tokenizer(chosen), _finders(chosen)
     if chosen.segmenter is not None:
         named_segmenter(chosen.segmenter)
@@ -175,6 +183,9 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **set
         finders = {kind: finders.get(kind, []) for kind in SPAN_KINDS if kind in {*finders, *collected.kinds}}
         tokens, spans = _encode(folder, tokenizers.load(folder / "tokenizer"), collected, chosen, finders)
         facts = _facts(chosen, collected, tokenizers.vocabulary(tokenizer).size, tokens, spans)
+        if chosen.languages is not None:
+            splits = [folder / split for split in SPLITS]
+            facts["languages"] = languages.write(folder / "documents", splits, chosen.languages)
         (folder / "README.md").write_text(readme(facts), encoding="utf-8")
         manifest = manifests.write(folder, facts)
     return Prepared(
@@ -218,6 +229,9 @@ def _trained(documents: Path, settings: Settings) -> PreTrainedTokenizerFast:
     with task("Tokenizer") as step:
 
         def texts() -> Iterator[str]:
+            if settings.languages is not None:
+                yield from languages.balanced(documents, settings.languages, SAMPLE)
+                return
             for batch, _ in batches(documents):
                 step(len(batch), note=settings.tokenizer)
                 yield from batch

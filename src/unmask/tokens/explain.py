@@ -9,9 +9,11 @@ def readme(facts: dict[str, Any]) -> str:
     """The explanation, with the figures of the manifest."""
     counts, tokens = facts["counts"], facts["tokens"]
     splits = "\n".join(f"| {split} | {counts[split]:,} | {tokens[split]:,} |" for split in tokens)
-    return TEXT.format(splits=splits, marked=MARKED if facts.get("spans") else "", **facts)
+    marked = (MARKED if facts.get("spans") else "") + (LANGUAGES if facts["settings"].get("languages") else "")
+    return TEXT.format(splits=splits, marked=marked, **facts)
 
 
+LANGUAGES = "| `train/languages.npy` | the language of each document, a place in the manifest's list: int64 |\n"
 MARKED = "| `train/spans.entity.npy` … | spans of a kind: int64, S × 2, where each begins and ends in the tokens |\n"
 
 

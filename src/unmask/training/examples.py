@@ -21,6 +21,7 @@ from unmask.errors import Damaged
 from unmask.records import Batch, Blocks, Corrupted, Integers, Vocabulary
 from unmask.tokens.collate import collate
 from unmask.tokens.pack import AROUND, Pieces, Plan, Stream, cut, grouped, packed, read_blocks
+from unmask.tokens.sample import Sampling, sampled
 from unmask.tokens.spans import Spans, mark_blocks
 
 ROUND = 16  # rows that are not packed have any length, and oneDNN keeps a kernel for each: these are few
@@ -50,6 +51,7 @@ class Examples:
     spans: Mapping[str, Spans] = field(default_factory=dict)  # the same as the data marks them
     fresh: bool = True  # another packing and other hidden tokens in each epoch
     packs: bool = True  # several documents in a block; else each in its own, blocks of like length together
+    sampling: Sampling | None = None  # documents left out and repeated, so that their groups are more alike in size
 
     def batch(self, stretch: Stretch) -> Batch:
         """The batch of a stretch; it may lie in two epochs or, on little text, in many."""
@@ -97,6 +99,8 @@ class Examples:
 @lru_cache(maxsize=2)  # a step may lie in two epochs
 def _plan(examples: Examples, epoch: int) -> Plan:
     pieces, length, seed = examples.pieces, examples.length, examples.seed
+    if examples.sampling is not None:
+        pieces = sampled(pieces, examples.sampling, seed=seed, epoch=epoch)
     if examples.packs:
         return packed(pieces, length, seed=seed, epoch=epoch)
     begun = epoch * len(pieces.starts) % examples.rows % examples.micro

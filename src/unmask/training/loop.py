@@ -30,6 +30,7 @@ from unmask.tokens.dataset import Dataset
 from unmask.tokens.examine import marked_spans
 from unmask.tokens.phrases import lexicon as phrase_lexicon
 from unmask.tokens.phrases import read_list
+from unmask.tokens.sample import Sampling
 from unmask.tokens.sentinels import enough
 from unmask.training import health
 from unmask.training.distributed import ALONE, World
@@ -55,6 +56,7 @@ class Training:
     policy: str | None = "token"  # what is hidden, as `corruption.plan` reads it: "span 0.7, token 0.3"; none: nothing
     rate: str | None = "linear 0.25 0.15"  # falling, which beats constant (Ankner et al. 2024); none: the policy's own
     phrases: str | None = None  # a list of what entity, phrase and collocation hide whole; none: as the data marks
+    smoothing: float | None = None  # languages are sampled with their shares to this power; none: as the text has them
     static_masks: bool = False  # the same blocks and the same hidden tokens in every epoch
     dropout: float = 0.0  # none for a single pass over the data
     optimizing: Optimizing = field(default_factory=Optimizing)
@@ -202,6 +204,7 @@ def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int, *, pack
         spans={} if lexicons or hiding is None else marked_spans(dataset, hiding, "train"),
         fresh=not settings.static_masks,
         packs=packs,
+        sampling=None if settings.smoothing is None else Sampling(dataset.languages("train"), settings.smoothing),
     )
 
 
