@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -116,6 +117,17 @@ def test_a_killed_process_and_a_resume_on_another_number_of_processes_end_with_t
     process.wait()
     again = train(1, data, run, "--reproducible", "--resume")
     assert again["weights_sha256"] == alone["weights_sha256"]
+
+
+def test_layers_cut_up_among_processes_give_the_same_losses_and_a_checkpoint_that_goes_on_whole(
+    data: Path, tmp_path: Path, alone: dict[str, object]
+) -> None:
+    several = train(2, data, tmp_path / "run", "--shard")
+    np.testing.assert_allclose(losses(several["path"]), losses(alone["path"]), rtol=0, atol=1e-5)
+    assert abs(float(str(several["loss"])) - float(str(alone["loss"]))) < 1e-5
+    shutil.rmtree(max((tmp_path / "run" / "checkpoints").iterdir()))
+    again = train(1, data, tmp_path / "run", "--resume")
+    assert abs(float(str(again["loss"])) - float(str(alone["loss"]))) < 1e-5
 
 
 def test_every_block_of_every_epoch_is_consumed_once_by_a_thousand_ranks_that_restart_and_change_in_number() -> None:

@@ -3,6 +3,10 @@
 In: what was asked for, and a learner. Out: the learner on its device, ready to be trained, or one line that says what
 this machine lacks. None of it changes what is trained on; numbers of another precision, and products in the order of
 a compiler, change the outcome in its last digits, so a run keeps the precision and the compiling it began with.
+
+Layers are compiled one by one: those of one kind share their code, and what depends on the number of predicted tokens,
+which is different in each step, lies outside of them. A kind of layer is compiled once for packed rows, and once each
+for rows of one document with and without padding, where such micro-batches occur.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ DEVICES: dict[str, Callable[[], bool]] = {  # the best first
     "mps": torch.backends.mps.is_available,
     "cpu": lambda: True,
 }
+BACKEND = "inductor"  # of torch.compile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +82,7 @@ def made_ready(learner: Module, computing: Computing, device: torch.device) -> M
     if computing.compile:
         check_compiler(device)
         for layer in layers_of(learner):
-            layer.compile()
+            layer.compile(backend=BACKEND)
     return learner
 
 
