@@ -147,6 +147,8 @@ def pretrain(
     checkpointing: bool = False,
     compile: bool = False,
     shard: bool = False,
+    workers: int | None = None,
+    skip_spikes: bool = False,
 ) -> Trained:
     """Train an encoder to restore hidden tokens.
 
@@ -179,6 +181,8 @@ def pretrain(
         checkpointing: Compute each layer again in backward instead of keeping what happened in it: less memory.
         compile: Compile the layers with torch.compile; a minute or more at the start.
         shard: Cut the layers up among the processes, so that none holds them all (FSDP2).
+        workers: Processes that prepare batches ahead; none by default on a CPU, two on a GPU. The same batches.
+        skip_spikes: Leave out steps whose loss or gradient is far above the ones before; they are logged either way.
     """
     from unmask.recipes import recipe as named
     from unmask.training.budget import Budget
@@ -195,6 +199,7 @@ def pretrain(
         "rate": rate,
         "phrases": listed,
         "static_masks": static_masks,
+        "skip_spikes": skip_spikes,
         "length": length,
         "rows": rows,
         "micro": micro,
@@ -211,6 +216,7 @@ def pretrain(
         saving=saving,
         reproducible=reproducible,
         computing=computing,
+        workers=workers,
     )
 
 

@@ -1,10 +1,14 @@
+import json
+import os
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from unmask.errors import Damaged
+from unmask.files import sealed, sha256_of
 from unmask.training.checkpoint import FILES, INDEX, Checkpoint, load, newest, save
 
 
@@ -72,3 +76,85 @@ def test_a_pickle_in_place_of_weights_runs_nothing(tmp_path: Path, monkeypatch: 
     with pytest.raises(Damaged, match="is not the file that was saved"):
         load(path)
     assert not Path("exploded").exists()
+
+
+def crafted(path: Path, **changes: Any) -> Path:
+    """A checkpoint whose index was written by somebody else, with a seal that holds."""
+    index = json.loads((path / INDEX).read_text()) | changes
+    index["sha256"] = index["sha256"] if "sha256" in changes else {name: sha256_of(path / name) for name in FILES}
+    (path / INDEX).write_text(json.dumps(sealed({key: value for key, value in index.items() if key != "seal"})))
+    return path
+
+
+def test_a_pickle_with_a_hash_that_holds_runs_nothing_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = save(tmp_path / "checkpoints", moment(1))
+    (path / "model.safetensors").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(Damaged, match=r"step-0000001: cannot be read"):
+        load(crafted(path))
+    assert not Path("exploded").exists()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sha256": {"../../../model.safetensors": "0", "optimizer.safetensors": "0"}},
+        {"sha256": ["model.safetensors"]},
+        {"sha256": None},
+        {"step": "../../7"},
+        {"step": None},
+        {"state": ["tokens"]},
+    ],
+)
+def test_a_crafted_index_is_refused_by_name(tmp_path: Path, changes: dict[str, Any]) -> None:
+    path = crafted(save(tmp_path, moment(1)), **changes)
+    with pytest.raises(Damaged, match="step-0000001"):
+        load(path)
+
+
+def test_an_index_nested_without_end_is_refused(tmp_path: Path) -> None:
+    path = save(tmp_path, moment(1))
+    (path / INDEX).write_text("[" * 100_000)
+    with pytest.raises(Damaged, match="step-0000001"):
+        load(path)
+
+
+def test_names_of_tensors_are_never_paths(tmp_path: Path) -> None:
+    escaping = Checkpoint(1, {"../../escaped": torch.ones(2)}, {"/escaped/momentum": torch.ones(2)}, {})
+    back = load(save(tmp_path / "run" / "checkpoints", escaping))
+    assert list(back.model) == ["../../escaped"]
+    assert sorted(each.name for each in tmp_path.rglob("*")) == sorted(
+        ["run", "checkpoints", "step-0000001", *FILES, INDEX]
+    )
+
+
+@pytest.mark.parametrize("name", [*FILES, INDEX])
+def test_a_directory_in_place_of_a_file_is_named_and_the_checkpoint_before_is_used(tmp_path: Path, name: str) -> None:
+    save(tmp_path, moment(1))
+    path = save(tmp_path, moment(2)) / name
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(Damaged, match="step-0000002"):
+        load(path.parent)
+    found = newest(tmp_path)
+    assert found is not None and found.step == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_checkpoint_that_may_not_be_read_is_named(tmp_path: Path) -> None:
+    save(tmp_path, moment(1))
+    path = save(tmp_path, moment(2)) / FILES[0]
+    path.chmod(0)
+    with pytest.raises(Damaged, match="Permission denied"):
+        load(path.parent)
+
+
+def test_a_file_in_place_of_a_checkpoint_is_passed_over(tmp_path: Path) -> None:
+    save(tmp_path, moment(1))
+    (tmp_path / "step-0000009").write_text("")
+    found = newest(tmp_path)
+    assert found is not None and found.step == 1
+    save(tmp_path, moment(10))
+    save(tmp_path, moment(11))
+    found = newest(tmp_path)
+    assert found is not None and found.step == 11

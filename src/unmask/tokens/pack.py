@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unmask.corruption.randomness import Draws, mix
+from unmask.errors import Damaged
 from unmask.records import Blocks, Flags, Ids, Integers, Vocabulary
 
 SORTED = 64  # batches among which pieces are sorted by length
@@ -181,4 +182,10 @@ def read_blocks(
             ids[row, column + 1 + size] = vocabulary.end
             documents[row, column : column + size + AROUND] = document
             column += size + AROUND
+    if (wrong := ids >= vocabulary.size).any():
+        first = int(np.asarray(numbers)[wrong.any(axis=1)][0])
+        raise Damaged(
+            f"block {first} of epoch {plan.epoch} has the token {int(ids[wrong][0])}, beyond the vocabulary of "
+            f"{vocabulary.size:,}: the data is damaged, unmask verify says where"
+        )
     return Blocks(ids, word_starts, documents, np.asarray(numbers, dtype=np.int64), plan.epoch)

@@ -51,7 +51,7 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> Path:
         index = {"step": checkpoint.step, "state": checkpoint.state, "sha256": hashes}
         write_json(aside / INDEX, sealed(index))
     for old in _steps(folder)[:-keep]:
-        shutil.rmtree(old)
+        shutil.rmtree(old, ignore_errors=True)  # what cannot be removed is no reason to stop
     return path
 
 
@@ -74,11 +74,13 @@ def load(path: Path) -> Checkpoint:
         index = json.loads((path / INDEX).read_text(encoding="utf-8"))
         if not isinstance(index, dict) or not seal_holds(index):
             raise Damaged(f"{path / INDEX}: its hash does not hold")
+        if not isinstance(index["step"], int) or not isinstance(index["state"], dict):
+            raise Damaged(f"{path / INDEX}: its step or its state is not one")
         for name in FILES:
             if sha256_of(path / name) != index["sha256"][name]:
                 raise Damaged(f"{path / name}: is not the file that was saved")
         model, optimizer = (load_file(path / name) for name in FILES)
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, SafetensorError) as error:
         raise Damaged(f"{path}: cannot be read ({error})") from error
     return Checkpoint(index["step"], model, optimizer, index["state"])
 

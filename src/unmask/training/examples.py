@@ -17,7 +17,6 @@ from unmask.corruption.lexicon import Lexicon, mark
 from unmask.corruption.plan import Plan as Hiding
 from unmask.corruption.plan import corrupt_by
 from unmask.corruption.rows import joined
-from unmask.errors import Damaged
 from unmask.records import Batch, Blocks, Corrupted, Integers, Vocabulary
 from unmask.tokens.collate import collate
 from unmask.tokens.pack import AROUND, Pieces, Plan, Stream, cut, grouped, packed, read_blocks
@@ -68,12 +67,6 @@ class Examples:
 
     def _blocks(self, plan: Plan, numbers: Integers) -> Blocks:
         blocks = read_blocks(self.stream, plan, numbers, self.vocabulary, multiple=1 if self.packs else ROUND)
-        if (wrong := blocks.ids >= self.vocabulary.size).any():
-            first = int(numbers[wrong.any(axis=1)][0])
-            raise Damaged(
-                f"block {first} of epoch {plan.epoch} has the token {int(blocks.ids[wrong][0])}, beyond the vocabulary "
-                f"of {self.vocabulary.size:,}: the data is damaged, unmask verify says where"
-            )
         return mark_blocks(blocks, plan, self.spans)
 
     def _hide(self, blocks: Blocks, hiding: Hiding | None, progress: float) -> Corrupted:

@@ -36,7 +36,9 @@ class Gradients:
 
     def __init__(self, parameters: Iterable[Parameter], world: World) -> None:
         # what is cut up comes out of backward summed already
-        self.own = [parameter for parameter in parameters if parameter.requires_grad and not is_part(parameter)]
+        learnt = [parameter for parameter in parameters if parameter.requires_grad]
+        self.own = [parameter for parameter in learnt if not is_part(parameter)]
+        self.whole = len(self.own) == len(learnt)
         self.world = world
 
     def expect_last(self) -> None:
@@ -44,8 +46,17 @@ class Gradients:
 
     def start_again(self) -> None:
         """Take back what was computed in this round, for memory ran out on the way."""
+        if not self.whole:
+            raise self._too_late()
         for parameter in self.own:
             parameter.grad = None
+
+    def _too_late(self) -> BadInput:
+        """The others wait for what this process cannot give them."""
+        return BadInput(
+            f"out of memory on process {self.world.rank}, in the middle of what it computes with the others: "
+            "begin anew with a smaller --micro"
+        )
 
     def end_round(self) -> None:
         """Every process has done one more micro-batch, or had none left."""
@@ -73,10 +84,7 @@ class Overlapped(Gradients):
     def start_again(self) -> None:
         """Take back what was computed, unless some of it has left."""
         if self.sent:
-            raise BadInput(
-                f"out of memory on process {self.world.rank}, which had already sent gradients to the others: "
-                "begin anew with a smaller --micro"
-            )
+            raise self._too_late()
         self._unhook()
         self.awaited = [len(bucket) for bucket in self.buckets]
         super().start_again()

@@ -1,6 +1,7 @@
 """Ctrl-C and SIGTERM: remembered when they come, acted on when the work is at a safe place.
 
-A step is finished and saved before the process ends; a second Ctrl-C ends it at once.
+A step is finished and saved before the process ends; a second Ctrl-C ends it at once. Before the first step and after
+the last there is nothing to lose, and the first one does.
 """
 
 from __future__ import annotations
@@ -22,13 +23,27 @@ class Interruption:
 
     def __init__(self) -> None:
         self.signal: int | None = None
+        self.line: str | None = None  # what to say where nothing has to be brought to an end first
 
     def heard(self, number: int, _frame: FrameType | None) -> None:
         """Remember a signal; at the second one do not wait."""
         if self.signal is not None:
             raise KeyboardInterrupt
         self.signal = number
+        if self.line is not None:
+            raise self.error(self.line)
         say("[yellow]stopping after this step; once more to stop at once[/]")
+
+    @contextmanager
+    def at_once(self, line: str) -> Iterator[None]:
+        """Inside the block a signal ends the command where it comes, with this line."""
+        if self.asked:
+            raise self.error(line)
+        self.line = line
+        try:
+            yield
+        finally:
+            self.line = None
 
     @property
     def asked(self) -> bool:

@@ -39,6 +39,7 @@ from unmask.training.health import Recent
 from unmask.training.loader import Loader
 from unmask.training.optimizer import Optimizer, Optimizing, rate_at
 from unmask.training.precision import FLOAT32, Precision
+from unmask.training.sharding import whole
 from unmask.training.step import Care, Stepped, micro_batch_seed, take_step
 from unmask.training.sums import Sums
 
@@ -59,6 +60,7 @@ class Training:
     smoothing: float | None = None  # languages are sampled with their shares to this power; none: as the text has them
     static_masks: bool = False  # the same blocks and the same hidden tokens in every epoch
     dropout: float = 0.0  # none for a single pass over the data
+    skip_spikes: bool = False  # leave out steps whose loss or gradient is far above the ones before
     optimizing: Optimizing = field(default_factory=Optimizing)
 
     def __post_init__(self) -> None:
@@ -264,7 +266,7 @@ def figures_of(did: Stepped, now: Position, rates: Optimizing, feed: Feed, secon
 
 def stop_if_hopeless(learner: Module, position: Position, feed: Feed) -> None:
     """Stop where skipping steps cannot help: the weights are not finite, or one step after the other is not."""
-    health.check(learner.named_parameters(), position.step)
+    health.check(((name, whole(parameter.detach())) for name, parameter in learner.named_parameters()), position.step)
     if position.skipped >= PATIENCE:
         blocks = feed.blocks(position.step - 1)
         raise Diverged(

@@ -174,8 +174,10 @@ class Optimizer:
         for key, value in tensors.items():
             name, _, kind = key.rpartition("/")
             owner = owners[name]
+            if value.ndim and value.shape != owner.shape:
+                raise ValueError(f"{key} is {tuple(value.shape)}, not {tuple(owner.shape)}")
             value = value.to(owner.device)
-            home[owner].state[owner][kind] = part_of(value, owner) if value.shape == owner.shape else value
+            home[owner].state[owner][kind] = part_of(value, owner) if value.ndim else value
 
 
 def _in_a_layer(name: str) -> bool:

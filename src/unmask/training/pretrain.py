@@ -59,9 +59,15 @@ def pretrain(
     saving: Saving | None = None,
     reproducible: bool = False,
     computing: Computing = PLAIN,
+    workers: int | None = None,
 ) -> Trained:
     """Train a recipe on a data directory, or go on with a run that was stopped."""
     begun = time.perf_counter()
+    device = device_for(computing.device)
+    if workers is None:
+        workers = 2 if device.type == "cuda" else 0  # see `training.loader`
+    if workers < 0:
+        raise BadInput(f"--workers {workers}: give 0 or more")
     saving = saving or Saving()
     if saving.tensorboard:
         events.check()
@@ -82,24 +88,29 @@ def pretrain(
         "computing": asdict(computing),
     }
     with (
-        joined(device_for(computing.device), reproducible=reproducible) as world,
+        joined(device, reproducible=reproducible) as world,
         shared(out, asked, resume, world) as run,
         interruptible() as interruption,
     ):
         keep_large_blocks()
         torch.set_num_threads(run.description.get("threads", torch.get_num_threads()))
-        if "steps" not in run.description:
+        with interruption.at_once("stopped before training went on: nothing is lost; the same command begins again"):
+            if "steps" not in run.description:
 
-            def trial() -> Work:
-                return Work.of(dataset, recipe, CALIBRATED_STEPS, seed, computing, world)
+                def trial() -> Work:
+                    return Work.of(dataset, recipe, CALIBRATED_STEPS, seed, computing, world)
 
-            steps = steps_for(budget, recipe.training.rows, recipe.training.length, trial, begun, world)
-            run = describe(run, steps, torch.get_num_threads(), write=world.first)
-        work = Work.of(dataset, recipe, run.description["steps"], seed, computing, world)
+                steps = steps_for(budget, recipe.training.rows, recipe.training.length, trial, begun, world)
+                run = describe(run, steps, torch.get_num_threads(), write=world.first)
+            work = Work.of(dataset, recipe, run.description["steps"], seed, computing, world)
         told = {"wanted": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
         with chronicled(run, work, **told) as (run, reporter):
-            position = carry_out(work, run, interruption, saving, world, reporter)
-            return finish(work, run, position, world)
+            position = carry_out(work, run, interruption, saving, world, reporter, workers)
+            with interruption.at_once(
+                f"stopped after the last step, which is saved in {run.path}; "
+                "the same command with --resume measures and exports the model"
+            ):
+                return finish(work, run, position, world)
 
 
 @contextmanager
@@ -116,7 +127,13 @@ def shared(out: Path, asked: dict[str, Any], resume: bool, world: World) -> Iter
 
 
 def carry_out(
-    work: Work, run: Run, interruption: Interruption, saving: Saving, world: World, reporter: Reporter
+    work: Work,
+    run: Run,
+    interruption: Interruption,
+    saving: Saving,
+    world: World,
+    reporter: Reporter,
+    workers: int,
 ) -> Position:
     """Train to the last step from where the run stands."""
     if work.feed.micros < world.size:
@@ -151,6 +168,8 @@ def carry_out(
             after_step=watch,
             world=world,
             precision=work.precision,
+            workers=workers,
+            skip_spikes=work.recipe.training.skip_spikes,
         )
 
 
@@ -177,7 +196,7 @@ class Watch:
     def __call__(self, position: Position, figures: dict[str, Any]) -> None:
         """Do what is due after this step."""
         steps = self.work.steps
-        if figures.get("skipped") or position.step % max(1, steps // LOGGED) == 0:
+        if "blocks" in figures or position.step % max(1, steps // LOGGED) == 0:
             self.log(figures)
         if position.step in self.validations:
             self.validate(position.step)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unmask.errors import BadInput, Damaged, Refused
+from unmask.errors import BadInput, Damaged, Interrupted, Refused, Terminated
 from unmask.files import saving, seal_holds, sealed, write_json
 
 FORMAT = 1
@@ -121,7 +122,19 @@ def opened(path: Path, asked: dict[str, Any], *, resume: bool) -> Iterator[Run]:
         else:
             with saving(path):
                 (path / "README.md").write_text(README, encoding="utf-8")
-            yield Run(path, asked)
+            with _cleared_unless_begun(path):
+                yield Run(path, asked)
+
+
+@contextmanager
+def _cleared_unless_begun(path: Path) -> Iterator[None]:
+    """Leave nothing behind where nothing was saved: the command, put right or given again, finds a free place."""
+    try:
+        yield
+    except (BadInput, Interrupted, Terminated):
+        if not (path / "checkpoints").exists():
+            shutil.rmtree(path, ignore_errors=True)
+        raise
 
 
 def describe(run: Run, steps: int, threads: int, *, write: bool = True) -> Run:

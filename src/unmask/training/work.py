@@ -20,7 +20,7 @@ from unmask.objectives import table
 from unmask.objectives.objective import Objective
 from unmask.tokens.collate import HELD_OUT_LENGTH, HeldOutSet
 from unmask.tokens.dataset import Dataset
-from unmask.training import checkpoint, loop
+from unmask.training import checkpoint, health, loop
 from unmask.training.computing import PLAIN, Computing, device_for, made_ready, uncompiled
 from unmask.training.distributed import ALONE, World
 from unmask.training.feed import Feed
@@ -115,6 +115,7 @@ class Work:
     def save(self, folder: Path, position: Position, keep: int, world: World = ALONE) -> None:
         """Keep this moment: the first process writes what all of them hold."""
         tensors = {name: whole(parameter.detach()) for name, parameter in self.learner.named_parameters()}
+        health.check(tensors.items(), position.step)
         state = asdict(position) | self.precision.state
         moment = checkpoint.Checkpoint(position.step, tensors, self.optimizer.tensors(), state)
         if world.first:
