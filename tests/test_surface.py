@@ -3,7 +3,7 @@ from pathlib import Path
 import unmask
 
 VERBS = {"demo", "prepare", "verify", "show", "audit", "collocations", "plan", "pretrain", "runs", "watch"}
-VERBS |= {"evaluate", "fill"}
+VERBS |= {"evaluate", "compare", "fill"}
 RESULTS = {
     "Demonstrated",
     "Prepared",
@@ -25,6 +25,9 @@ RESULTS = {
     "Planned",
     "Suggested",
     "Took",
+    "Comparison",
+    "Contender",
+    "Probed",
 }
 ERRORS = {
     "UnmaskError",

@@ -30,6 +30,8 @@ from unmask.results import (
     Audited,
     Band,
     Collocated,
+    Comparison,
+    Contender,
     Demonstrated,
     Evaluated,
     Figure,
@@ -40,6 +42,7 @@ from unmask.results import (
     Piece,
     Planned,
     Prepared,
+    Probed,
     Shown,
     Suggested,
     Took,
@@ -48,7 +51,21 @@ from unmask.results import (
     Verified,
     Watched,
 )
-from unmask.verbs import audit, collocations, demo, evaluate, fill, plan, prepare, pretrain, runs, show, verify, watch
+from unmask.verbs import (
+    audit,
+    collocations,
+    compare,
+    demo,
+    evaluate,
+    fill,
+    plan,
+    prepare,
+    pretrain,
+    runs,
+    show,
+    verify,
+    watch,
+)
 
 if _TYPE_CHECKING:
     from unmask.tokens.collator import Collator
@@ -71,6 +88,8 @@ __all__ = [
     "Band",
     "Collator",
     "Collocated",
+    "Comparison",
+    "Contender",
     "Damaged",
     "Demonstrated",
     "Diverged",
@@ -85,6 +104,7 @@ __all__ = [
     "Piece",
     "Planned",
     "Prepared",
+    "Probed",
     "Refused",
     "Shown",
     "Suggested",
@@ -98,6 +118,7 @@ __all__ = [
     "__version__",
     "audit",
     "collocations",
+    "compare",
     "demo",
     "evaluate",
     "fill",

@@ -21,6 +21,7 @@ from typing import Annotated, Any, NoReturn
 
 from unmask import __version__, verbs
 from unmask.errors import EXIT_CODES, BadInput, Damaged, Interrupted, NoSpace, UnmaskError
+from unmask.results import plain
 
 VERBS = (
     verbs.demo,
@@ -34,6 +35,7 @@ VERBS = (
     verbs.runs,
     verbs.watch,
     verbs.evaluate,
+    verbs.compare,
     verbs.fill,
 )
 COMMANDS: dict[str, Callable[..., Any]] = {verb.__name__: verb for verb in VERBS}
@@ -225,16 +227,6 @@ def to_json(result: Any) -> str:
     """A result as one line of JSON; paths are strings, and a number that is not finite is null."""
     import json
     from dataclasses import asdict
-    from math import isfinite
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: plain(each) for key, each in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(each) for each in value]
-        if isinstance(value, float) and not isfinite(value):
-            return None
-        return str(value) if isinstance(value, Path) else value
 
     return json.dumps(plain(asdict(result)), ensure_ascii=False, allow_nan=False)
 

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
+from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: paths are strings, and a number that is not finite is null."""
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
 
 
 @dataclass(frozen=True)
@@ -260,6 +273,50 @@ class Planned:
     seconds: float | None  # validations among them
     suggested: Suggested
     compared: Took | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probed:
+    """How well a linear probe on a model's frozen vectors answers a question."""
+
+    kind: str  # classification: accuracy; tagging: F1 of the words that have a tag
+    score: Figure
+    untrained: Figure  # the same model before its first step
+    majority: float  # always the most frequent label
+    learnt: int  # texts or sentences the probe learnt from
+    tested: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contender:
+    """One recipe of a comparison; what is not defined for it is none."""
+
+    recipe: str
+    run: Path
+    parameters: int
+    steps: int
+    tokens: int
+    seconds: float  # of training
+    tokens_per_second: float
+    masked_loss: Figure | None  # on the fixed masks, nats a hidden token
+    masked_accuracy: Figure | None
+    hidden_bits_per_byte: Figure | None  # what hidden tokens cost given the others: no likelihood of the text
+    text_bits_per_byte: Figure | None  # what the whole text costs
+    text_bound: bool  # whether that is a bound from above
+    figures: dict[str, float]  # what the objective measured of itself
+    probes: dict[str, Probed]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Recipes under the same budget."""
+
+    path: Path
+    data: Path
+    budget: dict[str, float]
+    seed: int
+    contenders: tuple[Contender, ...]
+    plot: Path
 
 
 @dataclass(frozen=True, kw_only=True)

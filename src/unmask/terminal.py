@@ -19,11 +19,13 @@ from rich.text import Text
 
 from unmask.dashboard import draw_plan, draw_run, draw_runs
 from unmask.drawing import draw, draw_audit, legend
-from unmask.layout import bar, duration, fact, headline, next_command, page, size, table
+from unmask.layout import bar, brief, duration, fact, headline, next_command, page, size, table
 from unmask.results import (
     Audited,
     Band,
     Collocated,
+    Comparison,
+    Contender,
     Demonstrated,
     Evaluated,
     Figure,
@@ -185,6 +187,73 @@ def _(result: Collocated) -> RenderableType:
 
 
 drawn.register(Planned, draw_plan)
+
+
+@drawn.register
+def _(result: Comparison) -> RenderableType:
+    budget = ", ".join(f"{value:,.4g} {name}" for name, value in result.budget.items())
+    return page(
+        headline("Compared", result.path, f"on {result.data}, {budget} each, seed {result.seed}"),
+        *(table(heads, rows, numbers=tuple(range(1, len(heads)))) for heads, rows in compared(result)),
+        Padding(Text(NOT_DEFINED), (0, 1)),
+        fact("plot", str(result.plot)),
+        next_command(f"unmask runs {result.path}"),
+    )
+
+
+NOT_DEFINED = (
+    "– is not defined: a model that restores no masks has no masked loss, and one that gives a text no probability no "
+    "bits for it. One seed each: intervals know the text that was measured on, not another training."
+)
+
+
+def compared(result: Comparison) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+    """The tables of a comparison: how it was trained, what it restores, what its vectors tell."""
+    all_ = result.contenders
+    yield (
+        ("recipe", "parameters", "steps", "tokens", "time", "tokens/s"),
+        [
+            (
+                each.recipe,
+                brief(each.parameters),
+                f"{each.steps:,}",
+                brief(each.tokens),
+                duration(each.seconds),
+                f"{each.tokens_per_second:,.0f}",
+            )
+            for each in all_
+        ],
+    )
+    yield (
+        ("", "masked loss", "masked accuracy", "text, bits a byte"),
+        [
+            (each.recipe, _known(each.masked_loss, ".2f"), _known(each.masked_accuracy, ".1%"), _text_bits(each))
+            for each in all_
+        ],
+    )
+    for name, first in all_[0].probes.items():
+        measure = "accuracy" if first.kind == "classification" else "F1 of tags"
+        rows: list[tuple[str, ...]] = [
+            (each.recipe, _known(probed.score, ".1%"), _known(probed.untrained, ".1%"), f"{probed.majority:.1%}")
+            for each in all_
+            for probed in (each.probes[name],)
+        ]
+        yield (f"probe {name}", measure, "before training", "most frequent"), rows
+
+
+def _text_bits(each: Contender) -> str:
+    known = _known(each.text_bits_per_byte, ".3f")
+    return f"≤ {known}" if each.text_bound and each.text_bits_per_byte else known
+
+
+def _known(figure: Figure | None, form: str) -> str:
+    """A figure with its interval in one cell."""
+    if figure is None:
+        return "–"
+    value, interval = _interval(figure, form)
+    return f"{value} ({interval.replace(' – ', '–')})"
+
+
 drawn.register(Listed, draw_runs)
 drawn.register(Watched, draw_run)
 

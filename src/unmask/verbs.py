@@ -14,6 +14,7 @@ from unmask.errors import BadInput, Refused
 from unmask.results import (
     Audited,
     Collocated,
+    Comparison,
     Demonstrated,
     Evaluated,
     Filled,
@@ -337,6 +338,65 @@ def evaluate(
     from unmask.evaluation.intrinsic import evaluate as run
 
     return run(Path(model), Path(data), length=length, seed=seed, rate=rate, limit=limit)
+
+
+def compare(
+    *,
+    recipes: str,
+    data: Location,
+    out: Location = "compare",
+    minutes: float | None = None,
+    tokens: int | None = None,
+    flops: float | None = None,
+    classify: Location | None = None,
+    tag: Location | None = None,
+    phrases: Location | None = None,
+    length: int | None = None,
+    rows: int | None = None,
+    seed: int = 0,
+    resume: bool = False,
+) -> Comparison:
+    """Train several recipes under the same budget, and measure and probe them alike.
+
+    Masked loss and accuracy on the same masks, bits per byte of text, speed, and linear probes on frozen vectors, each
+    with its 95 % interval; a run for each recipe, compare.json and compare.png. Ctrl-C saves; --resume goes on.
+
+    Args:
+        recipes: Recipes with commas between them: bert,electra,spanbert,causal, or bert-tiny,electra-tiny.
+        data: A data directory made by prepare.
+        out: The directory to write: a run for each recipe, compare.json, compare.png.
+        minutes: The budget of each recipe in minutes of training.
+        tokens: The budget of each in tokens seen.
+        flops: The budget of each in floating-point operations, such as 1e15.
+        classify: A JSONL file with a text and its label on each line, for a probe of your own.
+        tag: A file with a token, a tab and its tag on each line, blank lines between sentences, for another.
+        phrases: A file with a phrase a line, for recipes that hide phrases.
+        length: Tokens in a block.
+        rows: Blocks in a step.
+        seed: Where the weights, the order of the blocks and the hidden positions come from.
+        resume: Go on with the comparison that is already there.
+    """
+    from unmask.tokens.manifest import read
+
+    read(Path(data))  # a wrong path is told before anything heavy is loaded
+    from unmask.evaluation.compare import compare as run
+    from unmask.recipes import recipe
+    from unmask.training.budget import Budget
+
+    listed = None if phrases is None else str(phrases)
+    settings = {"phrases": listed, "length": length, "rows": rows}
+    given = {name: value for name, value in settings.items() if value is not None}
+    return run(
+        Path(data),
+        Path(out),
+        [recipe(name.strip(), **given) for name in recipes.split(",") if name.strip()],
+        Budget(minutes=minutes, tokens=tokens),
+        flops=flops,
+        classify=None if classify is None else Path(classify),
+        tag=None if tag is None else Path(tag),
+        seed=seed,
+        resume=resume,
+    )
 
 
 def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...] = ()) -> list[Filled]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from unmask.records import Integers
+from unmask.records import Integers, Reals
 from unmask.results import Figure
 
 
@@ -24,13 +24,19 @@ def mean(values: NDArray[np.floating], documents: Integers) -> Figure:
     """
     if not len(values):
         return Figure(nan, nan, nan)
-    value = float(values.mean(dtype=np.float64))
     _, clusters = np.unique(documents, return_inverse=True)
-    residuals = np.bincount(clusters, weights=values - value)
-    if len(residuals) < 2:
+    sums: Reals = np.bincount(clusters, weights=values)  # type: ignore[assignment]
+    return ratio(sums, np.bincount(clusters).astype(np.float64))
+
+
+def ratio(parts: Reals, wholes: Reals) -> Figure:
+    """Σ parts / Σ wholes over what was sampled, each with a part and a whole; one alone tells no interval."""
+    value, count = float(parts.sum() / wholes.sum()), len(parts)
+    if count < 2:
         return Figure(value, nan, nan)
-    deviation = sqrt(len(residuals) / (len(residuals) - 1) * float(residuals @ residuals)) / len(values)
-    half = float(t.ppf(0.975, len(residuals) - 1)) * deviation
+    residuals = parts - value * wholes
+    deviation = sqrt(count / (count - 1) * float(residuals @ residuals)) / float(wholes.sum())
+    half = float(t.ppf(0.975, count - 1)) * deviation
     return Figure(value, value - half, value + half)
 
 

@@ -59,7 +59,7 @@ def load(path: Path) -> Loaded:
             "they do not belong together"
         )
     model = _model(directory, config)
-    return Loaded(directory, model, tokenizer, vocabulary, _length(model, tokenizer))
+    return Loaded(directory, model, tokenizer, vocabulary, length_of(model, tokenizer))
 
 
 def _config(directory: Path) -> PreTrainedConfig:
@@ -86,7 +86,7 @@ def _model(directory: Path, config: PreTrainedConfig) -> PreTrainedModel:
             )
         raise BadInput(f"{directory}: has no weights, model.safetensors is missing")
     try:
-        with _silently():
+        with silently():
             model, report = AutoModelForMaskedLM.from_pretrained(
                 directory,
                 config=config,
@@ -106,7 +106,7 @@ def _model(directory: Path, config: PreTrainedConfig) -> PreTrainedModel:
 
 
 @contextmanager
-def _silently() -> Iterator[None]:
+def silently() -> Iterator[None]:
     """Without transformers' bars and reports; what matters of the report becomes an error."""
     bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
@@ -129,7 +129,7 @@ def _complete(directory: Path, report: dict[str, Any]) -> None:
         )
 
 
-def _length(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int | None:
+def length_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int | None:
     """The most tokens a row may have, by the tokenizer and by the positions the model knows."""
     limits = [tokenizer.model_max_length] if tokenizer.model_max_length < UNLIMITED else []
     if (positions := getattr(model.config, "max_position_embeddings", None) or 0) > 0:

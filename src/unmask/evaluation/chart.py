@@ -1,0 +1,98 @@
+"""A comparison as one picture: a panel for each figure, a row for each recipe, with its interval.
+
+In: a `Comparison`. Out: a PNG. Drawn without a display.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isfinite
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from unmask.results import Comparison, Figure
+from unmask.training.plot import FAINT, HELD_OUT, STYLE, TRAINED
+
+MEASURES = {"classification": "accuracy", "tagging": "F1"}
+ACROSS = 3  # panels side by side
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure of every recipe that has it."""
+
+    title: str
+    values: dict[str, Figure]
+    before: dict[str, float]  # untrained
+    least: float | None = None  # what needs no model
+    percent: bool = False
+    bounds: frozenset[str] = frozenset()  # whose value is one from above
+
+
+def panels(comparison: Comparison) -> Iterator[Panel]:
+    """Every panel that has something to show."""
+    all_ = comparison.contenders
+    for title, name, percent in (
+        ("Masked loss, nats a hidden token", "masked_loss", False),
+        ("Masked accuracy", "masked_accuracy", True),
+        ("Text, bits per byte", "text_bits_per_byte", False),
+    ):
+        values = {each.recipe: value for each in all_ if (value := getattr(each, name)) is not None}
+        bound = frozenset(each.recipe for each in all_ if each.text_bound) if name.startswith("text") else frozenset()
+        if values:
+            yield Panel(title, values, {}, percent=percent, bounds=bound)
+    for name, probed in all_[0].probes.items():
+        given = {each.recipe: each.probes[name] for each in all_}
+        yield Panel(
+            f"Probe {name}, {MEASURES[probed.kind]}",
+            {recipe: each.score for recipe, each in given.items()},
+            {recipe: each.untrained.value for recipe, each in given.items()},
+            probed.majority,
+            percent=True,
+        )
+    speeds = {each.recipe: each.tokens_per_second for each in all_}
+    yield Panel("Tokens a second", {name: Figure(speed, speed, speed) for name, speed in speeds.items()}, {})
+
+
+def chart(comparison: Comparison) -> bytes:
+    """Draw it."""
+    shown = list(panels(comparison))
+    down = -(-len(shown) // ACROSS)
+    names = [each.recipe for each in comparison.contenders]
+    high = 0.9 + 0.32 * len(names)
+    with matplotlib.rc_context(STYLE):
+        drawing = Drawing(figsize=(12, 0.3 + high * down), dpi=110, layout="constrained")
+        for number, panel in enumerate(shown, start=1):
+            _draw(drawing.add_subplot(down, ACROSS, number), panel, names)
+        picture = io.BytesIO()
+        drawing.savefig(picture, format="png")
+    return picture.getvalue()
+
+
+def _draw(axes: Axes, panel: Panel, names: list[str]) -> None:
+    rows = {name: row for row, name in enumerate(reversed(names))}
+    for name, value in panel.values.items():
+        known = isfinite(value.low) and isfinite(value.high)
+        around = [[max(0, value.value - value.low)], [max(0, value.high - value.value)]] if known else None
+        axes.errorbar([value.value], [rows[name]], xerr=around, fmt="o", color=TRAINED, capsize=3, markersize=5)
+        said = f"{value.value:.1%}" if panel.percent else f"{value.value:,.2f}" if value.value < 1000 else ""
+        said = f"≤ {said}" if name in panel.bounds else said
+        axes.annotate(said, (value.value, rows[name]), (0, 6), textcoords="offset points", ha="center", fontsize=8)
+    for name, score in panel.before.items():
+        axes.plot([score], [rows[name]], "o", markerfacecolor="none", color=FAINT, markersize=5)
+    if panel.least is not None:
+        axes.axvline(panel.least, color=HELD_OUT, linewidth=1, linestyle=":")
+    axes.set_yticks(list(rows.values()), list(rows))
+    axes.set_ylim(-0.6, len(names) - 0.3)
+    axes.margins(x=0.12)
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    if panel.percent:
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))
+    axes.set_title(panel.title, loc="left")
+    if panel.before:
+        axes.set_xlabel("hollow: before training · dotted: the most frequent label", fontsize=8)

@@ -1,0 +1,225 @@
+"""Recipes side by side: each trained under the same budget on the same data, and asked the same.
+
+In: a data directory, recipes and a budget. Out: `Comparison`, and a directory with an ordinary run for each recipe,
+`compare.json` and `compare.png`. What was found out is never found out again: stopped or killed, it goes on.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from unmask.errors import BadInput
+from unmask.evaluation import intrinsic
+from unmask.evaluation.chart import chart
+from unmask.evaluation.features import encoder_of, load_encoder
+from unmask.evaluation.ledger import Ledger, opened
+from unmask.evaluation.likelihood import bits_per_byte
+from unmask.evaluation.probes import majority, probe
+from unmask.evaluation.questions import Question, labelled_texts, order, punctuation, tagged_words
+from unmask.files import saving, sha256_of, write_json
+from unmask.progress import say
+from unmask.results import Comparison, Contender, Figure, Probed, plain
+from unmask.tokens.collate import HELD_OUT_LENGTH
+from unmask.tokens.dataset import Dataset
+from unmask.training import checkpoint
+from unmask.training.budget import Budget
+from unmask.training.estimate import cost
+from unmask.training.interrupt import Interruption, interruptible
+from unmask.training.pretrain import CALIBRATED_STEPS, pretrain
+from unmask.training.work import Recipe, Work
+
+GENERATOR, MODEL = "generator", "model"  # of the directories a run exports, the first is the masked LM if it is there
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A recipe, and what can be said of it before it is trained."""
+
+    recipe: Recipe
+    budget: Budget
+    masked: str | None  # the directory of its run that restores masked tokens; none where nothing does
+    bound: bool  # whether what it says of a text's likelihood is a bound
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all recipes have in common."""
+
+    dataset: Dataset
+    out: Path
+    seed: int
+    questions: tuple[Question, ...]
+    ledger: Ledger
+    interruption: Interruption
+
+    def once(self, entry: Entry, what: str, find: Any) -> Any:
+        """Find something out about a recipe, if it is not known; then is a good moment to stop."""
+        answer = self.ledger.once(f"{entry.recipe.name}: {what}", find)
+        if self.interruption.asked:
+            raise self.interruption.error(
+                f"stopped after {what} of {entry.recipe.name}, saved in {self.out}; "
+                "the same command with --resume goes on"
+            )
+        return answer
+
+
+def compare(
+    data: Path,
+    out: Path,
+    recipes: Sequence[Recipe],
+    budget: Budget,
+    *,
+    flops: float | None = None,
+    seed: int = 0,
+    classify: Path | None = None,
+    tag: Path | None = None,
+    resume: bool = False,
+) -> Comparison:
+    """Train recipes under one budget, of time, tokens or floating-point work, and ask them the same."""
+    check(recipes, budget, flops)
+    dataset = Dataset.open(data)
+    questions = asked_questions(dataset, classify, tag)
+    entries = [entry_of(recipe, dataset, seed, budget, flops) for recipe in recipes]
+    asked = {
+        "recipes": {each.name: asdict(each) for each in recipes},
+        "data": dataset.fingerprint,
+        "budget": {**asdict(budget), "flops": flops},
+        "seed": seed,
+        "files": [sha256_of(each) for each in (classify, tag) if each is not None],
+    }
+    with opened(out, asked, resume=resume) as ledger, interruptible() as interruption:
+        setting = Setting(dataset, out, seed, questions, ledger, interruption)
+        contenders = tuple(contender(entry, setting) for entry in entries)
+        comparison = Comparison(
+            path=out,
+            data=data,
+            budget={name: value for name, value in asked["budget"].items() if value is not None},  # type: ignore[attr-defined]
+            seed=seed,
+            contenders=contenders,
+            plot=out / "compare.png",
+        )
+        write_json(out / "compare.json", plain(asdict(comparison)))
+        with saving(comparison.plot):
+            comparison.plot.write_bytes(chart(comparison))
+    return comparison
+
+
+def check(recipes: Sequence[Recipe], budget: Budget, flops: float | None) -> None:
+    """Refuse what cannot be meant."""
+    names = [recipe.name for recipe in recipes]
+    if not names:
+        raise BadInput("nothing to compare: give --recipes bert,electra and so on")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise BadInput(f"--recipes: {twice[0]} is named twice")
+    if budget.given == (flops is not None):
+        raise BadInput("how long? give one of --minutes, --tokens or --flops")
+    if flops is not None and not flops > 0:
+        raise BadInput(f"--flops {flops}: give a number above 0")
+
+
+def asked_questions(dataset: Dataset, classify: Path | None, tag: Path | None) -> tuple[Question, ...]:
+    """The two that held-out text answers itself, where there is enough of it, and those of the user's files."""
+    texts = list(dataset.texts("valid"))
+    own = [asked for asked in (order(texts), punctuation(texts)) if asked.enough]
+    if len(own) < 2:
+        say("[yellow]too little held-out text for the probes order and punctuation: prepare with a larger --valid[/]")
+    if classify is not None:
+        own.append(labelled_texts(classify))
+    if tag is not None:
+        own.append(tagged_words(tag))
+    return tuple(own)
+
+
+def entry_of(recipe: Recipe, dataset: Dataset, seed: int, budget: Budget, flops: float | None) -> Entry:
+    """Look at a recipe as it would begin; one that cannot is told before anything is trained."""
+    try:
+        work = Work.of(dataset, recipe, CALIBRATED_STEPS, seed)
+    except BadInput as error:
+        raise BadInput(f"{recipe.name}: {error}") from error
+    exported = work.objective.exports(work.learner)
+    masked = None if work.examples is None else GENERATOR if GENERATOR in exported else MODEL
+    if flops is not None:
+        budget = Budget(steps=max(1, round(flops / cost(recipe, dataset, seed=seed).a_step)))
+    gc.collect()  # models have cycles, and the next one wants their memory
+    return Entry(recipe, budget, masked, "bound" in work.objective.terms)
+
+
+def contender(entry: Entry, setting: Setting) -> Contender:
+    """One recipe: trained, measured and asked."""
+    run, recipe = setting.out / entry.recipe.name, entry.recipe
+    say(f"[bold cyan]{recipe.name}[/]")
+
+    def train() -> Any:
+        return plain(asdict(pretrain(setting.dataset.path, run, recipe, entry.budget, seed=setting.seed, resume=True)))
+
+    trained = setting.once(entry, "training", train)
+    masked = None
+    if entry.masked:
+        masked = setting.once(entry, "masks", lambda: restored(run / str(entry.masked), entry, setting))
+    text = setting.once(entry, "likelihood", lambda: likelihood(run, trained["steps"], entry, setting))
+    return Contender(
+        recipe=recipe.name,
+        run=run,
+        parameters=trained["parameters"],
+        steps=trained["steps"],
+        tokens=trained["tokens"],
+        seconds=trained["seconds"],
+        tokens_per_second=trained["tokens"] / max(1e-9, trained["seconds"]),
+        masked_loss=figure(masked and masked["loss"]),
+        masked_accuracy=figure(masked and masked["accuracy"]),
+        hidden_bits_per_byte=figure(masked and masked["bits_per_byte"]),
+        text_bits_per_byte=figure(text),
+        text_bound=entry.bound,
+        figures=trained["figures"],
+        probes={question.name: probed(question, run, entry, setting) for question in setting.questions},
+    )
+
+
+def restored(model: Path, entry: Entry, setting: Setting) -> dict[str, Any]:
+    """What it makes of the fixed masks."""
+    length = min(HELD_OUT_LENGTH, entry.recipe.training.length)
+    found = intrinsic.evaluate(model, setting.dataset.path, length=length)
+    return {"loss": asdict(found.loss), "accuracy": asdict(found.top1), "bits_per_byte": asdict(found.bits_per_byte)}
+
+
+def likelihood(run: Path, steps: int, entry: Entry, setting: Setting) -> dict[str, float] | None:
+    """What held-out text costs it, where its objective says so."""
+    work = Work.of(setting.dataset, entry.recipe, steps, setting.seed)
+    saved = checkpoint.newest(run / "checkpoints")
+    if saved is None:
+        return None
+    work.go_on(saved)
+    found = bits_per_byte(work)
+    return None if found is None else asdict(found)
+
+
+def probed(question: Question, run: Path, entry: Entry, setting: Setting) -> Probed:
+    """What can be read off its vectors, after training and before."""
+
+    def untrained() -> dict[str, float]:
+        work = Work.of(setting.dataset, entry.recipe, CALIBRATED_STEPS, setting.seed)
+        model = work.objective.exports(work.learner)[MODEL].model
+        return asdict(probe(encoder_of(model, setting.dataset.tokenizer()), question))
+
+    name, tested = question.name, int(question.tested.sum())
+    score = setting.once(entry, name, lambda: asdict(probe(load_encoder(run / MODEL), question)))
+    before = setting.once(entry, f"{name} before training", untrained)
+    return Probed(
+        kind=question.kind,
+        score=Figure(**score),
+        untrained=Figure(**before),
+        majority=majority(question),
+        learnt=len(question.items) - tested,
+        tested=tested,
+    )
+
+
+def figure(found: dict[str, float | None] | None) -> Figure | None:
+    """A figure as it comes back from JSON, where an interval that is not known is null."""
+    if not found:
+        return None
+    return Figure(**{name: float("nan") if value is None else value for name, value in found.items()})

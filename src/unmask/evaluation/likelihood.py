@@ -1,0 +1,54 @@
+"""What held-out text costs in bits, for models that say how likely a whole text is.
+
+In: the work of a run, trained. Out: bits per byte of text with their interval, exact for a left-to-right model, a bound
+from above for masked diffusion. A model that only restores hidden tokens gives a text no probability, and none here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from unmask.evaluation.intervals import ratio
+from unmask.progress import task
+from unmask.records import Integers
+from unmask.results import Figure
+from unmask.tokens.pack import Plan
+from unmask.training.loop import measure
+from unmask.training.work import Work
+
+GROUPS = 40  # of documents, at the most, whose costs tell how sure their mean is
+
+
+def bits_per_byte(work: Work) -> Figure | None:
+    """The bits that a byte of the held-out text costs; none where the objective does not say."""
+    if work.own is None:
+        return None
+    plan = work.own.plan
+    group = plan.pieces.documents % GROUPS
+    bits, tokens = [], []
+    with task("Weighing", total=GROUPS) as step:
+        for number in np.unique(group):
+            some = np.flatnonzero(group == number)
+            # each group has draws of its own, or their costs would be alike by chance
+            examples = replace(work.own, plan=_only(plan, some), seed=work.own.seed + int(number))
+            sums = measure(work.learner, work.objective, examples)
+            if "bits_per_token" not in sums.figures:
+                return None
+            tokens.append(int(plan.pieces.lengths[some].sum()))
+            bits.append(sums.figures["bits_per_token"] * tokens[-1])
+            step(1)
+    per_byte = work.dataset.tokens_per_byte
+    cost = ratio(np.array(bits), np.array(tokens, dtype=np.float64))
+    return Figure(cost.value * per_byte, cost.low * per_byte, cost.high * per_byte)
+
+
+def _only(plan: Plan, pieces: Integers) -> Plan:
+    """Some pieces of a plan in which each is alone in its row."""
+    chosen = plan.pieces
+    chosen = replace(
+        chosen, starts=chosen.starts[pieces], lengths=chosen.lengths[pieces], documents=chosen.documents[pieces]
+    )
+    count = np.arange(len(pieces) + 1)
+    return replace(plan, pieces=chosen, order=count[:-1], edges=count)

@@ -1,0 +1,140 @@
+"""Recipes are compared under one budget; what is stopped goes on, and what cannot be is said before it begins."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from unmask.errors import BadInput, Interrupted, Refused
+from unmask.evaluation import compare as module
+from unmask.evaluation.compare import compare
+from unmask.evaluation.intrinsic import evaluate
+from unmask.recipes import recipe
+from unmask.results import Comparison, plain
+from unmask.training import loop
+from unmask.training.budget import Budget
+from unmask.training.estimate import cost
+
+NAMES = ("bert-tiny", "electra-tiny", "causal-tiny")
+Compares = Callable[..., Comparison]
+
+
+@pytest.fixture(scope="module")
+def run(data: Path) -> Compares:
+    def compared(out: Path, names: tuple[str, ...] = NAMES, **settings: object) -> Comparison:
+        recipes = [recipe(name, length=32, rows=8) for name in names]
+        budget = settings.pop("budget", Budget(tokens=3 * 8 * 32))
+        return compare(data, out, recipes, budget, **settings)  # type: ignore[arg-type]
+
+    return compared
+
+
+@pytest.fixture(scope="module")
+def whole(run: Compares, tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    return run(tmp_path_factory.mktemp("compare") / "out")
+
+
+def test_each_recipe_has_the_same_budget_and_what_is_defined_for_it(whole: Comparison) -> None:
+    bert, electra, causal = whole.contenders
+    assert [each.recipe for each in whole.contenders] == list(NAMES)
+    assert {each.steps for each in whole.contenders} == {3} and len({each.tokens for each in whole.contenders}) == 1
+    assert causal.masked_loss is None and causal.hidden_bits_per_byte is None and not causal.text_bound
+    assert bert.text_bits_per_byte is None and electra.text_bits_per_byte is None
+    assert causal.text_bits_per_byte is not None
+    assert causal.text_bits_per_byte.value == pytest.approx(causal.figures["bits_per_byte"], rel=1e-4)
+    for each in whole.contenders:
+        assert set(each.probes) == {"order", "punctuation"}
+        for probed in each.probes.values():
+            assert probed.score.low <= probed.score.value <= probed.score.high
+            assert probed.tested >= 20 and 0 <= probed.majority < 0.7
+
+
+def test_masked_figures_are_those_of_evaluate_on_the_part_that_restores(whole: Comparison, data: Path) -> None:
+    for each, part in zip(whole.contenders, ("model", "generator"), strict=False):
+        expected = evaluate(each.run / part, data, length=32)
+        assert (each.masked_loss, each.masked_accuracy) == (expected.loss, expected.top1)
+
+
+def test_the_directory_has_the_comparison_as_json_and_as_a_picture(whole: Comparison) -> None:
+    assert json.loads((whole.path / "compare.json").read_text()) == plain(asdict(whole))
+    assert whole.plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_stopped_in_the_second_recipe_it_goes_on_without_the_first(
+    run: Compares, whole: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, taken, trained, names = tmp_path / "out", loop.take_step, module.pretrain, NAMES[1:]
+    calls: list[str] = []
+
+    def take_step(learner, optimizer, feed, step, *rest):
+        if len(calls) == 2 and step == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return taken(learner, optimizer, feed, step, *rest)
+
+    monkeypatch.setattr(module, "pretrain", lambda *args, **more: calls.append(args[1].name) or trained(*args, **more))
+    with monkeypatch.context() as stopping:
+        stopping.setattr(loop, "take_step", take_step)
+        with pytest.raises(
+            Interrupted, match=r"stopped after step 2 of 3, saved in .*causal-tiny; .* --resume goes on"
+        ):
+            run(out, names)
+    assert calls == list(names)
+    again = run(out, names, resume=True)
+    assert calls == [*names, "causal-tiny"]
+    assert [_timeless(each) for each in again.contenders] == [_timeless(each) for each in whole.contenders[1:]]
+    run(out, names, resume=True)
+    assert len(calls) == 3
+    with pytest.raises(Refused, match="cannot go on: seed was 0 and is now 1"):
+        run(out, names, resume=True, seed=1)
+
+
+def _timeless(contender: object) -> dict[str, object]:
+    clock = {"seconds", "tokens_per_second", "run"}
+    return {name: value for name, value in plain(asdict(contender)).items() if name not in clock}  # type: ignore[call-overload]
+
+
+def test_asked_to_stop_between_two_measurements_it_stops_there(
+    run: Compares, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluated = module.intrinsic.evaluate
+
+    def stop(*args, **more):
+        os.kill(os.getpid(), signal.SIGINT)
+        return evaluated(*args, **more)
+
+    monkeypatch.setattr(module.intrinsic, "evaluate", stop)
+    with pytest.raises(Interrupted, match=r"stopped after masks of bert-tiny, saved in .*; the same command"):
+        run(tmp_path / "out", ("bert-tiny",))
+
+
+def test_operations_become_as_many_steps_as_they_pay_for(data: Path) -> None:
+    from unmask.tokens.dataset import Dataset
+
+    dataset, small = Dataset.open(data), recipe("bert-tiny", length=32, rows=8)
+    entry = module.entry_of(small, dataset, 0, Budget(), 7.2 * cost(small, dataset).a_step)
+    assert entry.budget == Budget(steps=7)
+
+
+@pytest.mark.parametrize(
+    ("names", "settings", "line"),
+    [
+        (("bert-tiny", "bert-tiny"), {}, "--recipes: bert-tiny is named twice"),
+        ((), {}, "nothing to compare: give --recipes"),
+        (("bert-tiny",), {"budget": Budget()}, "give one of --minutes, --tokens or --flops"),
+        (("bert-tiny",), {"flops": 1e9}, "give one of --minutes, --tokens or --flops"),
+        (("bert-tiny",), {"budget": Budget(), "flops": -1.0}, "--flops -1.0: give a number above 0"),
+        (("bert-tiny", "pmi-tiny"), {}, "pmi-tiny: .*phrases"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line_before_anything_is_trained(
+    names: tuple[str, ...], settings: dict[str, object], line: str, run: Compares, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=line):
+        run(tmp_path / "out", names, **settings)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,82 @@
+"""Vectors are the model's own, whatever its family, the batch and the padding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModel
+from transformers.utils import logging
+
+from unmask.errors import BadInput
+from unmask.evaluation.features import encoder_of, load_encoder, of_texts, of_words
+from unmask.models.families import build
+from unmask.tokens import tokenizer as tokenizers
+
+FAMILIES = ("bert", "modernbert", "roberta", "gpt2", "electra", "deberta", "xlnet", "t5")
+SENTENCES = [
+    ["The", "king", "sees", "the", "garden", "every", "day", "."],
+    ["Nobody"],
+    ["My", "sister", "remembers", "an", "unbelievable", "number", "of", "old", "stories", "since", "winter", "."],
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(corpus: Path):
+    return tokenizers.train(corpus.read_text().split("\n\n")[:100], "wordpiece", 300)
+
+
+@pytest.fixture(scope="module")
+def directory(tokenizer, tmp_path_factory: pytest.TempPathFactory):
+    logging.disable_progress_bar()
+
+    def make(family: str) -> Path:
+        path = tmp_path_factory.mktemp(family)
+        vocabulary = tokenizers.vocabulary(tokenizer)
+        build(family, "tiny", vocabulary, length=64, dropout=0.0, seed=0).save_pretrained(path)
+        tokenizers.save(tokenizer, path)
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_each_text_and_word_has_the_vector_of_the_stock_model_on_that_text_alone(family: str, directory) -> None:
+    path = directory(family)
+    stock = AutoModel.from_pretrained(path).eval()
+    stock = stock.get_encoder() if stock.config.is_encoder_decoder else stock
+    encoder = load_encoder(path)
+    texts = [" ".join(words) for words in SENTENCES]
+    means, words = of_texts(encoder, texts), of_words(encoder, SENTENCES)
+    for number, text in enumerate(texts):
+        given = encoder.tokenizer(text, return_tensors="pt")
+        with torch.no_grad():
+            vectors = stock(input_ids=given.input_ids).last_hidden_state[0, 1:-1].numpy()
+        np.testing.assert_allclose(means[number], vectors.mean(0), atol=2e-4)
+        first = [given.word_to_tokens(place).start - 1 for place in range(len(SENTENCES[number]))]
+        np.testing.assert_allclose(words[number], vectors[first], atol=2e-4)
+
+
+def test_a_model_in_memory_has_the_vectors_of_its_directory(directory) -> None:
+    path = directory("electra")
+    encoder = load_encoder(path)
+    model = build("electra", "tiny", tokenizers.vocabulary(encoder.tokenizer), length=64, dropout=0.0, seed=0)
+    ours = of_texts(encoder_of(model, encoder.tokenizer), ["The king sees the garden."])
+    np.testing.assert_allclose(ours, of_texts(encoder, ["The king sees the garden."]), atol=1e-5)
+
+
+def test_what_is_beyond_the_models_length_is_nothing_and_so_is_an_empty_text(directory) -> None:
+    encoder = load_encoder(directory("bert"))
+    (vectors,) = of_words(encoder, [["king"] * 70])
+    assert encoder.length == 64 and vectors.shape == (70, 128)
+    assert np.abs(vectors[:62]).sum(1).min() > 0 and not vectors[62:].any()
+    empty, full = of_texts(encoder, ["", "king"])
+    assert not empty.any() and full.any()
+
+
+def test_a_directory_that_holds_no_model_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    with pytest.raises(BadInput, match="cannot be loaded as a model of transformers"):
+        load_encoder(tmp_path)
