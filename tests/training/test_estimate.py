@@ -43,6 +43,14 @@ def test_parameters_operations_and_memory_are_those_of_the_real_model(name: str,
     assert counted.logits == pytest.approx(kept.logits, rel=0.12)
 
 
+@pytest.mark.parametrize("name", ["spanbert-tiny", "xlnet-tiny", "t5-tiny"])
+def test_what_an_objective_adds_is_counted(name: str) -> None:
+    chosen = recipe(name, length=32, rows=4, micro=2)
+    counted = cost(chosen, Imagined(500), steps=1)
+    bert = cost(recipe("bert-tiny", length=32, rows=4, micro=2, rate="0.15"), Imagined(500), steps=1)
+    assert counted.parameters > bert.parameters and counted.forward > bert.forward
+
+
 def test_operations_follow_from_the_shapes() -> None:
     chosen = recipe("bert-tiny", length=32, rows=8, micro=4, rate="0.2")
     counted = cost(chosen, Imagined(500), steps=1)

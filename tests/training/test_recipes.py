@@ -17,6 +17,7 @@ from transformers.utils import logging
 
 import unmask
 from unmask.errors import Interrupted
+from unmask.models.heads import load_boundary
 from unmask.recipes import KINDS, recipe
 from unmask.results import Trained
 from unmask.tokens.dataset import Dataset
@@ -179,3 +180,26 @@ def test_what_is_exported_loads_in_its_stock_class_and_says_the_same(
         assert torch.equal(ours(**inputs)[0], theirs.eval()(**inputs)[0])
     card = (result.model / "README.md").read_text()
     assert f"pipeline_tag: {work.objective.card.pipeline}" in card and f"{result.loss:.3f}" in card
+
+
+@pytest.mark.parametrize("kind", ["xlnet", "t5"])
+def test_the_example_on_the_card_runs_where_the_model_is(
+    kind: str,
+    trained: Callable[[str], Trained],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logging.disable_progress_bar()
+    result = trained(kind)
+    example = (result.model / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    monkeypatch.chdir(result.model)
+    exec(compile(example, "README.md", "exec"), {})
+    assert capsys.readouterr().out.strip()
+
+
+def test_the_boundary_head_beside_spanbert_is_the_one_that_was_trained(trained: Callable[[str], Trained]) -> None:
+    result = trained("spanbert")
+    saved = checkpoint.newest(result.path / "checkpoints")
+    assert saved is not None
+    for name, tensor in load_boundary(result.model).state_dict().items():
+        assert torch.equal(tensor, saved.model[f"boundary.{name}"])

@@ -81,6 +81,7 @@ class Cost:
 def cost(recipe: Recipe, data: Dataset | Imagined, *, steps: int = 1000, seed: int = 0) -> Cost:
     """Count what a recipe costs on some data, in a run of so many steps."""
     settings = recipe.training
+    data = loop.fitted(data, settings)  # type: ignore[arg-type]
     feed = loop.feed_of(settings, data, steps, seed, packs=FAMILIES[recipe.family].packs)  # type: ignore[arg-type]
     objective = table.parse(settings.objective).main
     with torch.device("meta"):
@@ -202,11 +203,18 @@ class Imagined:
 
     size: int
     path: Path = Path("imagined data")
+    sentinels: int = 0
 
     @property
     def vocabulary(self) -> Vocabulary:
         """As `prepare` would make it: a few special tokens, and the rest."""
-        return Vocabulary(size=self.size, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
+        sentinels = tuple(range(self.size, self.size + self.sentinels))
+        special = (0, 1, 2, 3, 4, *sentinels)
+        return Vocabulary(self.size + self.sentinels, 4, 0, 2, 3, special, sentinels)
+
+    def with_sentinels(self, count: int) -> Imagined:
+        """The same with tokens that stand for hidden spans."""
+        return self if self.sentinels >= count else replace(self, sentinels=count)
 
     def split(self, name: str) -> Imagined:
         """The text."""
