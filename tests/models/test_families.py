@@ -45,6 +45,7 @@ def test_families_of_one_size_have_nearly_the_same_number_of_weights(size: str) 
 
 
 PUBLISHED = {  # layers, width, heads, feed-forward width, embeddings' width, by the released base checkpoints
+    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "ernie"), (12, 768, 12, 3072, 768)),
     "electra": (12, 768, 12, 3072, 768),
     "electra-generator": (12, 256, 4, 1024, 768),
     "deberta": (12, 768, 12, 3072, 768),
@@ -63,6 +64,19 @@ def test_at_base_a_family_is_the_published_one(family: str) -> None:
         assert config.position_buckets == 256 and config.max_relative_positions == -1
         assert config.share_att_key and config.norm_rel_ebd == "layer_norm" and not config.position_biased_input
         assert set(config.pos_att_type) == {"c2p", "p2c"} and config.layer_norm_eps == 1e-7
+
+
+def test_at_base_what_sets_a_family_apart_is_the_published_one() -> None:
+    roberta, multilingual, ernie, gpt2 = (
+        FAMILIES[name].config(SIZES["base"], VOCABULARY, 512, 0.1)
+        for name in ("roberta", "xlm-roberta", "ernie", "gpt2")
+    )
+    for config in (roberta, multilingual):  # positions are counted from the padding id + 1
+        assert config.max_position_embeddings == 512 + VOCABULARY.pad + 1
+        assert config.type_vocab_size == 1 and config.layer_norm_eps == 1e-5
+    assert ernie.hidden_act == "relu" and ernie.layer_norm_eps == 1e-5 and ernie.type_vocab_size == 2
+    assert (gpt2.n_layer, gpt2.n_embd, gpt2.n_head, gpt2.n_inner) == (12, 768, 12, None)
+    assert gpt2.activation_function == "gelu_new" and gpt2.attn_pdrop == gpt2.resid_pdrop == gpt2.embd_pdrop == 0.1
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -16,10 +16,13 @@ import transformers
 from transformers.utils import logging
 
 import unmask
+from unmask.errors import BadInput, Interrupted
+from unmask.objectives.causal import Causal
 from unmask.errors import Interrupted
 from unmask.models.heads import load_boundary
 from unmask.recipes import KINDS, recipe
 from unmask.results import Trained
+from unmask.tokens.collate import HeldOutSet
 from unmask.tokens.dataset import Dataset
 from unmask.training import checkpoint, loop
 from unmask.training import work as works
@@ -121,6 +124,47 @@ def trained(train: Trains, tmp_path_factory: pytest.TempPathFactory) -> Callable
 
 def logged(run: Path) -> list[dict[str, float]]:
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_one_model_learns_from_both_sides_and_from_the_left(family: str, data: Path) -> None:
+    plan = recipe(f"{family}-tiny", objective="mlm 0.5, causal 0.5", length=32, rows=8, micro=2)
+    work = Work.of(dataset := Dataset.open(data), plan, STEPS, 0)
+    text = HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=32, policy=None)
+    before, lines = loop.measure(work.learner, Causal(), text).loss, list[dict[str, float]]()
+    loop.train(
+        work.learner, work.optimizer, work.feed, position=loop.Position(), after_step=lambda _, f: lines.append(f)
+    )
+    assert loop.measure(work.learner, Causal(), text).loss < 0.97 * before
+    causal = [each.name for each in work.feed.objectives(0)].count("causal") / 4  # of the micro-batches of a step
+    assert lines[0]["loss"] == pytest.approx(causal * lines[0]["causal_loss"] + (1 - causal) * lines[0]["mlm_loss"])
+    assert {"mlm_accuracy", "causal_accuracy", "causal_bits_per_token"} <= lines[0].keys()
+
+
+def test_the_stages_of_a_training_follow_their_objectives(data: Path) -> None:
+    plan = recipe("causal-then-mlm-tiny", length=32, rows=8, micro=4)
+    feed = Work.of(Dataset.open(data), plan, 40, 0).feed
+    named = ["".join({each.name for each in feed.objectives(step)}) for step in range(40)]
+    assert named == ["causal"] * 10 + ["mlm"] * 30
+    assert not len(feed.lessons(9)[0].batch.targets) and len(feed.lessons(10)[0].batch.targets)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "line"),
+    [
+        ("causal", {"policy": "span"}, "--policy span: the objective causal takes text as it is; leave --policy out"),
+        ("diffusion", {"policy": "token"}, "--policy token: the objective diffusion learns from what diffusion hide"),
+        ("bert", {"policy": "sentinel"}, "--policy sentinel: the objective mlm learns from what collocation, entity"),
+        ("ernie", {}, "has none of that kind: give --phrases, a file with a phrase a line"),
+        ("pmi", {}, r"has none of that kind: give --phrases, .* \(unmask collocations makes one\)"),
+    ],
+)
+def test_what_does_not_fit_is_one_line_with_what_does(
+    kind: str, changes: dict[str, str], line: str, data: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=line):
+        pretrain(data, tmp_path / "run", recipe(f"{kind}-tiny", **changes), Budget(steps=2))
+    assert not (tmp_path / "run").exists()
 
 
 def test_every_kind_is_expected_here() -> None:
