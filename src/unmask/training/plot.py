@@ -161,7 +161,7 @@ def _window(values: Sequence[float]) -> int:
 
 
 def _percent(value: float, _place: int | None) -> str:
-    return f"{value:.1%}" if 0 < abs(value) < 0.05 else f"{value:.0%}"
+    return f"{value:.1%}".replace(".0%", "%")
 
 
 def _plain(value: float, _place: int | None) -> str:
