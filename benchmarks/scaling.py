@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +24,7 @@ from step import UNCOUNTED
 from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForMaskedLM
+from turns import CLOCKS, Clock
 
 from unmask.models.families import Size, modernbert
 from unmask.objectives.mlm import restore
@@ -61,8 +61,18 @@ class Point:
     shape: Shape
     take: Callable[[], None]
     seconds: list[float] = field(default_factory=list)
-    attention: float = 0.0  # seconds of a step
+    share: float = 0.0  # of attention in a step
     work: int = 0  # floating-point operations of a step
+
+    @property
+    def median(self) -> float:
+        """Seconds of a step."""
+        return statistics.median(self.seconds)
+
+    @property
+    def attention(self) -> float:
+        """Seconds of attention in it."""
+        return self.share * self.median
 
 
 def stepping(shape: Shape) -> Callable[[], None]:
@@ -86,8 +96,9 @@ def stepping(shape: Shape) -> Callable[[], None]:
     return take
 
 
-def measured(shapes: list[Shape], rounds: int) -> list[Point]:
+def measured(shapes: list[Shape], rounds: int, clock: Clock) -> list[Point]:
     """Seconds, attention's seconds and work of a step of each shape, the shapes taking turns."""
+    now = CLOCKS[clock]
     points = [Point(shape, stepping(shape)) for shape in shapes]
     for point in points:
         point.take()
@@ -96,13 +107,13 @@ def measured(shapes: list[Shape], rounds: int) -> list[Point]:
         point.work = counter.get_total_flops()
         with profile(activities=[ProfilerActivity.CPU]) as profiled:
             point.take()
-        events = [event for event in profiled.key_averages() if "scaled_dot_product" in event.key]
-        point.attention = sum(event.self_cpu_time_total for event in events) / 1e6
+        spent = {event.key: event.self_cpu_time_total for event in profiled.key_averages()}
+        point.share = sum(spent[name] for name in spent if "scaled_dot_product" in name) / sum(spent.values())
     for _ in range(rounds):
         for point in points:
-            begun = time.perf_counter()
+            begun = now()
             point.take()
-            point.seconds.append(time.perf_counter() - begun)
+            point.seconds.append(now() - begun)
     return points
 
 
@@ -118,7 +129,7 @@ def slope(sizes: list[int], values: list[float]) -> float:
 def table(axis: str, points: list[Point]) -> Iterator[str]:
     """A line for each point, and the slopes."""
     sizes = [getattr(point.shape, axis) for point in points]
-    seconds = [statistics.median(point.seconds) for point in points]
+    seconds = [point.median for point in points]
     rest = [max(1e-9, whole - point.attention) for whole, point in zip(seconds, points, strict=True)]
     yield f"\n| {axis} | seconds | of which attention | GFLOP | GFLOP/s |\n|---|---|---|---|---|"
     for size, point, whole in zip(sizes, points, seconds, strict=True):
@@ -140,7 +151,7 @@ def draw(found: dict[str, list[Point]], file: Path) -> None:
     figure, panels = pyplot.subplots(1, len(found), figsize=(3.4 * len(found), 3.2), sharey=True, layout="constrained")
     for panel, (axis, points) in zip(panels, found.items(), strict=True):
         sizes = [getattr(point.shape, axis) for point in points]
-        seconds = [statistics.median(point.seconds) for point in points]
+        seconds = [point.median for point in points]
         work = [point.work * seconds[0] / points[0].work for point in points]
         panel.loglog(sizes, seconds, "o-", color="#1f6f8b", label="a step")
         panel.loglog(sizes, work, "--", color="#999999", label="in proportion to its work")
@@ -154,12 +165,18 @@ def draw(found: dict[str, list[Point]], file: Path) -> None:
     figure.savefig(file, dpi=150)
 
 
-def main(rounds: int = 5, threads: int = 2, plot: Path | None = None, axes: tuple[str, ...] = tuple(AXES)) -> None:
+def main(
+    rounds: int = 5,
+    threads: int = 2,
+    plot: Path | None = None,
+    axes: tuple[str, ...] = tuple(AXES),
+    clock: Clock = "wall",
+) -> None:
     keep_large_blocks()
     torch.set_num_threads(threads)
     found = {}
     for axis in axes:
-        found[axis] = measured(AXES[axis], rounds)
+        found[axis] = measured(AXES[axis], rounds, clock)
         print("\n".join(table(axis, found[axis])), flush=True)
         for point in found[axis]:
             del point.take  # its model goes with it

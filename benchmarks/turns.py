@@ -19,6 +19,7 @@ Turn = Callable[[], None]
 Clock = Literal[
     "wall", "processor"
 ]  # the second leaves out what others did meanwhile: for machines that are never quiet
+CLOCKS: dict[Clock, Callable[[], float]] = {"wall": time.perf_counter, "processor": time.process_time}
 Seconds = dict[str, list[float]]  # of every turn, by contender
 Contender = Callable[[Turn], None]  # must be importable where it is started again: a function, or a partial of one
 
@@ -77,7 +78,7 @@ def race(
 
 
 def _take_part(contender: Contender, line: Connection, clock: Clock) -> None:
-    now = {"wall": time.perf_counter, "processor": time.process_time}[clock]
+    now = CLOCKS[clock]
     begun: float | None = None
 
     def turn() -> None:
