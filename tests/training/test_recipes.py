@@ -17,9 +17,8 @@ from transformers.utils import logging
 
 import unmask
 from unmask.errors import BadInput, Interrupted
-from unmask.objectives.causal import Causal
-from unmask.errors import Interrupted
 from unmask.models.heads import load_boundary
+from unmask.objectives.causal import Causal
 from unmask.recipes import KINDS, recipe
 from unmask.results import Trained
 from unmask.tokens.collate import HeldOutSet
