@@ -82,17 +82,17 @@ def cost(recipe: Recipe, data: Dataset | Imagined, *, steps: int = 1000, seed: i
     """Count what a recipe costs on some data, in a run of so many steps."""
     settings = recipe.training
     data = loop.fitted(data, settings)  # type: ignore[arg-type]
-    feed = loop.feed_of(settings, data, steps, seed, packs=FAMILIES[recipe.family].packs)  # type: ignore[arg-type]
+    feed = loop.feed_of(settings, data, steps, seed, packs=FAMILIES[recipe.family].packs)
     objective = table.parse(settings.objective).main
     with torch.device("meta"):
-        learner = fresh(objective, data, recipe, seed).train()  # type: ignore[arg-type]
+        learner = fresh(objective, data, recipe, seed).train()
     optimizer = Optimizer(learner, settings.optimizing)
     muons = [each for part, _ in optimizer.parts if isinstance(part, Muon) for each in _parameters(part)]
     adamws = [each for part, _ in optimizer.parts if not isinstance(part, Muon) for each in _parameters(part)]
     try:
         counted = [counts(learner, lesson, data.vocabulary.size) for lesson in _looks(feed, steps)]
     except (RuntimeError, NotImplementedError):  # some look at numbers on the way, and there are none here
-        computed = fresh(objective, data, recipe, seed).train()  # type: ignore[arg-type]
+        computed = fresh(objective, data, recipe, seed).train()
         rows = max(1, min(feed.micro, FEW // feed.length))
         some = [counts(computed, lesson, data.vocabulary.size) for lesson in _looks(replace(feed, micro=rows), steps)]
         counted = [each.times(feed.micro / rows) for each in some]
