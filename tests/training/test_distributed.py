@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unmask.training.distributed import World
+from unmask.errors import BadInput
+from unmask.training.distributed import World, joined
 
 SETTINGS = ["--recipe", "tiny", "--steps", "8", "--length", "32", "--rows", "16", "--micro", "4", "--save-seconds", "0"]
 
@@ -128,6 +129,22 @@ def test_layers_cut_up_among_processes_give_the_same_losses_and_a_checkpoint_tha
     shutil.rmtree(max((tmp_path / "run" / "checkpoints").iterdir()))
     again = train(1, data, tmp_path / "run", "--resume")
     assert abs(float(str(again["loss"])) - float(str(alone["loss"]))) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("micros", "settings", "said"),
+    [
+        (1, {}, "1 micro-batches in a step cannot keep 2 processes busy: give a smaller --micro"),
+        (3, {"shard": True}, "3 micro-batches cannot be shared out evenly; give another --rows or --micro"),
+        (4, {"shard": True, "reproducible": True}, "leave out --reproducible"),
+    ],
+)
+def test_work_that_cannot_be_shared_out_is_refused_before_processes_join(
+    micros: int, settings: dict[str, bool], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(BadInput, match=said), joined(micros=micros, **settings):
+        pass
 
 
 def test_every_block_of_every_epoch_is_consumed_once_by_a_thousand_ranks_that_restart_and_change_in_number() -> None:

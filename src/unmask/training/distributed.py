@@ -79,8 +79,10 @@ ALONE = World()
 
 
 @contextmanager
-def joined(device: torch.device = CPU, *, reproducible: bool = False) -> Iterator[World]:
-    """The processes that torchrun started, or just this one."""
+def joined(
+    device: torch.device = CPU, *, micros: int | None = None, reproducible: bool = False, shard: bool = False
+) -> Iterator[World]:
+    """The processes that torchrun started, or just this one, if a step's `micros` micro-batches can be shared out."""
     try:
         size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
     except ValueError:
@@ -88,6 +90,7 @@ def joined(device: torch.device = CPU, *, reproducible: bool = False) -> Iterato
     if size == 1:
         yield World(reproducible=reproducible)
         return
+    _check_shares(size, size if micros is None else micros, reproducible, shard)
     if device.type not in BACKENDS:
         raise BadInput(f"--device {device.type}: many processes need CPUs or CUDA; start one, or give --device cpu")
     try:
@@ -102,6 +105,19 @@ def joined(device: torch.device = CPU, *, reproducible: bool = False) -> Iterato
     finally:
         if distributed.is_initialized():
             distributed.destroy_process_group()
+
+
+def _check_shares(size: int, micros: int, reproducible: bool, shard: bool) -> None:
+    """Say why so many processes cannot share so many micro-batches."""
+    if micros < size:
+        raise BadInput(f"{micros} micro-batches in a step cannot keep {size} processes busy: give a smaller --micro")
+    if shard and reproducible:
+        raise BadInput("--shard adds each layer's gradients in an order of its own: leave out --reproducible")
+    if shard and micros % size:
+        raise BadInput(
+            f"--shard keeps {size} processes in step: {micros} micro-batches cannot be shared out evenly; "
+            "give another --rows or --micro"
+        )
 
 
 def _store(rank: int, size: int) -> distributed.Store:

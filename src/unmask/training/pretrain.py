@@ -27,12 +27,12 @@ from unmask.training import checkpoint, events, export, loop
 from unmask.training.allocator import keep_large_blocks
 from unmask.training.budget import Budget, steps_for
 from unmask.training.chronicle import Reporter, chronicled
-from unmask.training.computing import PLAIN, Computing, device_for
+from unmask.training.computing import PLAIN, Computing, device_for, made_ready
 from unmask.training.distributed import World, joined
 from unmask.training.interrupt import Interruption, interruptible
 from unmask.training.loop import Measured, Position
 from unmask.training.run import FORMAT, Run, describe, opened, read_description
-from unmask.training.work import VALIDATIONS, Recipe, Work
+from unmask.training.work import VALIDATIONS, Recipe, Work, fresh
 
 LOGGED = 1000  # steps logged over a run; where it has fewer, every one
 CALIBRATED_STEPS = 1000  # what a calibration takes the run to be: its rates matter little
@@ -76,7 +76,9 @@ def pretrain(
         raise BadInput("how long? give --minutes, --steps or --tokens")
     packs = FAMILIES[recipe.family].packs
     # what cannot be trained leaves nothing behind
-    loop.feed_of(recipe.training, dataset, CALIBRATED_STEPS, seed, packs=packs)
+    feed = loop.feed_of(recipe.training, dataset, CALIBRATED_STEPS, seed, packs=packs)
+    if computing.checkpointing or computing.compile:
+        made_ready(fresh(feed.curriculum.main, dataset, recipe, seed), computing, device)
     asked = {
         "format": FORMAT,
         "unmask": __version__,
@@ -88,7 +90,7 @@ def pretrain(
         "computing": asdict(computing),
     }
     with (
-        joined(device, reproducible=reproducible) as world,
+        joined(device, micros=feed.micros, reproducible=reproducible, shard=computing.shard) as world,
         shared(out, asked, resume, world) as run,
         interruptible() as interruption,
     ):
@@ -136,18 +138,6 @@ def carry_out(
     workers: int,
 ) -> Position:
     """Train to the last step from where the run stands."""
-    if work.feed.micros < world.size:
-        raise BadInput(
-            f"{work.feed.micros} micro-batches in a step cannot keep {world.size} processes busy: "
-            f"give a smaller --micro than {work.feed.micro}"
-        )
-    if work.computing.shard and (world.reproducible or work.feed.micros % world.size):
-        raise BadInput(
-            "--shard adds each layer's gradients in an order of its own: leave out --reproducible"
-            if world.reproducible
-            else f"--shard keeps {world.size} processes in step: {work.feed.micros} micro-batches cannot be shared "
-            "out evenly; give another --rows or --micro"
-        )
     saved = checkpoint.newest(run.checkpoints)
     position = Position() if saved is None else work.go_on(saved)
     world.wait()  # nobody writes a new checkpoint while another still reads the old
