@@ -45,11 +45,16 @@ def seal_holds(value: dict[str, Any]) -> bool:
     return value.get(SEAL) == digest({key: part for key, part in value.items() if key != SEAL})
 
 
+def spelled(value: Any) -> str:
+    """A JSON file as it is written here: where every byte of one counts, it is read and spelled again."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file in one piece: a reader sees the old one or the new one."""
     aside = path.with_name(f".{path.name}.writing")
     with saving(path):
-        aside.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        aside.write_text(spelled(value), encoding="utf-8")
         sync(aside)
         aside.replace(path)
         sync(path.parent)

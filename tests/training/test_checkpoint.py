@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from unmask.errors import Damaged
-from unmask.files import sealed, sha256_of
+from unmask.files import sealed, sha256_of, write_json
 from unmask.training.checkpoint import FILES, INDEX, Checkpoint, load, newest, save
 
 
@@ -34,7 +34,7 @@ def test_any_flipped_byte_is_found_and_the_checkpoint_before_is_used(tmp_path: P
     save(tmp_path, moment(1))
     path = save(tmp_path, moment(2)) / name
     whole = path.read_bytes()
-    for place in range(0, len(whole), max(1, len(whole) // 40)):
+    for place in {*range(0, len(whole), max(1, len(whole) // 40)), len(whole) - 1}:
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
         found = newest(tmp_path)
         assert found is not None and found.step == 1
@@ -43,9 +43,10 @@ def test_any_flipped_byte_is_found_and_the_checkpoint_before_is_used(tmp_path: P
 @pytest.mark.parametrize("name", [*FILES, INDEX])
 def test_a_truncated_or_missing_file_is_found(tmp_path: Path, name: str) -> None:
     path = save(tmp_path, moment(2)) / name
-    path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(Damaged):
-        load(path.parent)
+    for less in (1, 3):
+        path.write_bytes(path.read_bytes()[:-less])
+        with pytest.raises(Damaged):
+            load(path.parent)
     path.unlink()
     with pytest.raises(Damaged):
         load(path.parent)
@@ -82,7 +83,7 @@ def crafted(path: Path, **changes: Any) -> Path:
     """A checkpoint whose index was written by somebody else, with a seal that holds."""
     index = json.loads((path / INDEX).read_text()) | changes
     index["sha256"] = index["sha256"] if "sha256" in changes else {name: sha256_of(path / name) for name in FILES}
-    (path / INDEX).write_text(json.dumps(sealed({key: value for key, value in index.items() if key != "seal"})))
+    write_json(path / INDEX, sealed({key: value for key, value in index.items() if key != "seal"}))
     return path
 
 

@@ -214,16 +214,16 @@ def test_without_memory_micro_batches_are_computed_in_parts_and_the_step_stays_w
     data: Path, tmp_path: Path, reproducible: bool
 ) -> None:
     smaller = replace(PLAN, training=replace(PLAN.training, micro=2))
-    undisturbed = train(data, tmp_path / "undisturbed", smaller, steps=8, reproducible=reproducible)
+    undisturbed = train(data, tmp_path / "undisturbed", smaller, steps=4, reproducible=reproducible)
     said: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "say", said.append)
         no_memory(patch, 2, RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"))
-        before_step(patch, 5, lambda _: os.kill(os.getpid(), signal.SIGINT))
+        before_step(patch, 2, lambda _: os.kill(os.getpid(), signal.SIGINT))
         with pytest.raises(Interrupted):
-            train(data, tmp_path / "run", steps=8, reproducible=reproducible)
+            train(data, tmp_path / "run", steps=4, reproducible=reproducible)
     assert len(said) == 2 and "micro-batches of 8 blocks are computed in 4 parts" in said[1]
-    again = train(data, tmp_path / "run", steps=8, resume=True, reproducible=reproducible)
+    again = train(data, tmp_path / "run", steps=4, resume=True, reproducible=reproducible)
     assert again.loss == pytest.approx(undisturbed.loss, abs=1e-4)
     both = zip(logged(again.path), logged(undisturbed.path), strict=True)
     for ours, theirs in both:

@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from unmask.errors import Damaged
-from unmask.files import seal_holds, sealed, sha256_of, whole_directory, write_json
+from unmask.files import seal_holds, sealed, sha256_of, spelled, whole_directory, write_json
 from unmask.progress import say
 
 FILES = ("model.safetensors", "optimizer.safetensors")
@@ -71,8 +71,9 @@ def newest(folder: Path) -> Checkpoint | None:
 def load(path: Path) -> Checkpoint:
     """Read one checkpoint, or say which of its files is not what it was."""
     try:
-        index = json.loads((path / INDEX).read_text(encoding="utf-8"))
-        if not isinstance(index, dict) or not seal_holds(index):
+        text = (path / INDEX).read_text(encoding="utf-8")
+        index = json.loads(text)
+        if not isinstance(index, dict) or not seal_holds(index) or spelled(index) != text:
             raise Damaged(f"{path / INDEX}: its hash does not hold")
         if not isinstance(index["step"], int) or not isinstance(index["state"], dict):
             raise Damaged(f"{path / INDEX}: its step or its state is not one")
