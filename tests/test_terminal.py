@@ -172,3 +172,11 @@ def test_too_few_held_out_documents_are_said_to_be_too_few() -> None:
     console.print(drawn(replace(EVALUATED, documents=3)))
     assert "Only 3 held-out documents" in console.export_text(clear=False)
     assert "Only 300" not in console.export_text()
+
+
+def test_a_model_that_fills_no_blanks_is_told_with_its_own_figures_and_not_sent_to_fill_any() -> None:
+    writes = replace(TRAINED, recipe="causal", figures={"accuracy": 0.21, "bits_per_byte": 2.125}, fills=False)
+    console = Console(width=90, file=io.StringIO())
+    console.print(drawn(writes))
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "bits per byte" in said and "2.125" in said and "masked" not in said and "unmask fill" not in said

@@ -68,6 +68,7 @@ class Trained:
     loss: float  # on the fixed validation masks
     accuracy: float
     figures: dict[str, float] = field(default_factory=dict)  # what the objective measured of itself on held-out text
+    fills: bool = True  # whether the model is one that fills blanks
     weights_sha256: str
 
 

@@ -118,13 +118,15 @@ def _(result: Trained) -> RenderableType:
         ("steps", f"{result.steps:,}"),
         ("tokens seen", f"{result.tokens:,}"),
         ("validation loss", f"{result.loss:.3f}"),
-        ("masked accuracy", f"{result.accuracy:.1%}"),
+        *([("masked accuracy" if result.fills else "accuracy", f"{result.accuracy:.1%}")] * isfinite(result.accuracy)),
+        *((name.replace("_", " "), f"{value:.3f}") for name, value in result.figures.items() if name != "accuracy"),
     ]
+    use = [next_command(f'unmask fill {result.path} "The capital of France is [MASK]."')] * result.fills
     return page(
         headline("Trained", result.model, duration(result.seconds)),
         table(("", ""), rows, numbers=(1,)),
         fact("sha256", result.weights_sha256),
-        next_command(f'unmask fill {result.path} "The capital of France is [MASK]."'),
+        *use,
     )
 
 

@@ -19,6 +19,7 @@ from unmask import __version__
 from unmask.errors import BadInput
 from unmask.files import digest, sha256_of
 from unmask.models.families import FAMILIES
+from unmask.objectives.objective import FILL_MASK
 from unmask.progress import Step, say, task
 from unmask.results import Trained
 from unmask.tokens.dataset import Dataset
@@ -261,6 +262,7 @@ def finish(work: Work, run: Run, position: Position, world: World) -> Trained:
         loss=final.loss,
         accuracy=final.accuracy,
         figures=own,
+        fills=work.objective.card.pipeline == FILL_MASK.pipeline,
         weights_sha256=sha256_of(run.model / export.WEIGHTS),
     )
 
