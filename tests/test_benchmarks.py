@@ -20,7 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from unmask.tokens.dataset import Dataset, prepare
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
-SCRIPTS = ("ablation", "families", "loader", "memory", "scaling", "step", "time_to_loss")
+SCRIPTS = ("ablation", "families", "limits", "loader", "memory", "overhead", "scaling", "step", "time_to_loss")
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from rich.console import Console
 from unmask.results import (
     Band,
     Collocated,
+    Comparison,
+    Contender,
     Evaluated,
     Figure,
     Filled,
@@ -18,6 +20,7 @@ from unmask.results import (
     Phrase,
     Piece,
     Prepared,
+    Probed,
     Shown,
     Trained,
     Verified,
@@ -180,3 +183,46 @@ def test_a_model_that_fills_no_blanks_is_told_with_its_own_figures_and_not_sent_
     console.print(drawn(writes))
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "bits per byte" in said and "2.125" in said and "masked" not in said and "unmask fill" not in said
+
+
+def contender(recipe: str, **known: Figure) -> Contender:
+    figures = {"masked_loss": None, "masked_accuracy": None, "hidden_bits_per_byte": None, "text_bits_per_byte": None}
+    probed = Probed(kind="tagging", score=FIGURE, untrained=FIGURE, majority=0.0, learnt=600, tested=400)
+    return Contender(
+        recipe=recipe,
+        run=Path("compare") / recipe,
+        parameters=7_391_744,
+        steps=461,
+        tokens=1_874_586,
+        seconds=601.0,
+        tokens_per_second=3_119.1,
+        text_bound=recipe == "diffusion",
+        figures={},
+        probes={"punctuation": probed},
+        **{**figures, **known},  # type: ignore[arg-type]
+    )
+
+
+def test_a_comparison_fits_80_columns_and_says_what_is_not_defined_and_what_is_a_bound() -> None:
+    bits = Figure(2.5, 2.25, 2.75)
+    contenders = (
+        contender("bert-small", masked_loss=bits, masked_accuracy=FIGURE),
+        contender("causal", text_bits_per_byte=bits),
+        contender("diffusion", masked_loss=bits, masked_accuracy=FIGURE, text_bits_per_byte=bits),
+    )
+    made = Comparison(
+        path=Path("compare"),
+        data=Path("data"),
+        budget={"tokens": 2_000_000},
+        seed=0,
+        contenders=contenders,
+        plot=Path("compare/compare.png"),
+    )
+    shown = printed(made)
+    assert "Compared compare  on data, 2,000,000 tokens each, seed 0" in shown
+    lines = [line.split() for line in shown.splitlines()]
+    assert ["bert-small", "2.50", "(2.25–2.75)", "25.0%", "(20.0%–30.0%)", "–"] in lines
+    assert ["causal", "–", "–", "2.500", "(2.250–2.750)"] in lines
+    assert ["diffusion", "2.50", "(2.25–2.75)", "25.0%", "(20.0%–30.0%)", "≤", "2.500", "(2.250–2.750)"] in lines
+    assert ["probe", "punctuation", "F1", "of", "tags", "before", "training", "most", "frequent"] in lines
+    assert max(map(len, shown.splitlines())) <= 80

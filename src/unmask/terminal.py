@@ -193,7 +193,7 @@ drawn.register(Planned, draw_plan)
 
 @drawn.register
 def _(result: Comparison) -> RenderableType:
-    budget = ", ".join(f"{value:,.4g} {name}" for name, value in result.budget.items())
+    budget = ", ".join(f"{value:,.10g} {name}" for name, value in result.budget.items())
     return page(
         headline("Compared", result.path, f"on {result.data}, {budget} each, seed {result.seed}"),
         *(table(heads, rows, numbers=tuple(range(1, len(heads)))) for heads, rows in compared(result)),

@@ -80,7 +80,13 @@ def _draw(axes: Axes, panel: Panel, names: list[str]) -> None:
         known = isfinite(value.low) and isfinite(value.high)
         around = [[max(0, value.value - value.low)], [max(0, value.high - value.value)]] if known else None
         axes.errorbar([value.value], [rows[name]], xerr=around, fmt="o", color=TRAINED, capsize=3, markersize=5)
-        said = f"{value.value:.1%}" if panel.percent else f"{value.value:,.2f}" if value.value < 1000 else ""
+        said = (
+            f"{value.value:.1%}"
+            if panel.percent
+            else f"{value.value:,.2f}"
+            if value.value < 100
+            else f"{value.value:,.0f}"
+        )
         said = f"≤ {said}" if name in panel.bounds else said
         axes.annotate(said, (value.value, rows[name]), (0, 6), textcoords="offset points", ha="center", fontsize=8)
     for name, score in panel.before.items():
