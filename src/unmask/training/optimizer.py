@@ -129,7 +129,7 @@ class Optimizer:
         self.settings = settings
         self.names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
         tables = {module.weight for module in model.modules() if isinstance(module, Embedding)}
-        inside = [p for p in self.names if p.ndim == 2 and _in_a_layer(self.names[p]) and p not in tables]
+        inside = [p for p in self.names if p.ndim == 2 and _is_a_matrix(self.names[p]) and p not in tables]
         matrices = inside if settings.muon > 0 else []
         chosen = set(matrices)
         rest = [p for p in self.names if p not in chosen]
@@ -180,6 +180,6 @@ class Optimizer:
             home[owner].state[owner][kind] = part_of(value, owner) if value.ndim else value
 
 
-def _in_a_layer(name: str) -> bool:
-    """Whether a weight belongs to one of the encoder's numbered layers: `encoder.layer.0.attention…`."""
-    return any(part.isdecimal() for part in name.split("."))
+def _is_a_matrix(name: str) -> bool:
+    """Whether a weight multiplies in one of the numbered layers: `encoder.layer.0.…`; XLNet's biases have two axes."""
+    return any(part.isdecimal() for part in name.split(".")) and not name.endswith("bias")
