@@ -167,8 +167,9 @@ def test_the_plan_is_columns_in_and_columns_out() -> None:
 
 
 RUN = """
-import sys
+import signal, sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell started the tests in the background
 from unmask.corpus.collect import collect
 {prelude}
 print("ready", flush=True)
