@@ -22,7 +22,7 @@ import sides
 import torch
 import tyro
 from time_to_loss import SAMPLE, VALIDATIONS, Figures, kept, record
-from turns import Clock, Contender, Spread, race
+from turns import THREADS, Clock, Contender, Spread, race
 
 from unmask.files import digest
 from unmask.models.families import SIZES
@@ -147,7 +147,9 @@ def main(
         return
     known = digest([asdict(line) for line in table])[:8]
     contenders = {line.name: line.contender(data) for line in table}
-    seconds = kept(out, f"ablation-times-{clock}-{known}", lambda: race(contenders, rounds, clock=clock))
+    seconds = kept(
+        out, f"ablation-times-{clock}-{known}", lambda: race(contenders, rounds, threads=THREADS[clock], clock=clock)
+    )
     if only == "times":
         return
     goal = runs[0]["curve"][-1][1]

@@ -22,14 +22,14 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from math import exp, log
+from math import ceil, exp, log
 from pathlib import Path
 from typing import Any, Literal
 
 import rival
 import sides
 import tyro
-from turns import Clock, Spread, race, ratios
+from turns import THREADS, Clock, Spread, race, ratios
 
 from unmask.files import digest
 from unmask.recipes import recipe
@@ -83,9 +83,6 @@ def kept(out: Path, name: str, run: Callable[[], Figures]) -> Figures:
     return json.loads(file.read_text(encoding="utf-8"))
 
 
-# ── theirs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def theirs(setting: Setting) -> Iterator[Figures]:
     """Their runs: three rates for a third of the short budget, then three seeds for all of it, one for the long one."""
 
@@ -126,9 +123,6 @@ def record(data: Path, plan: rival.Plan, name: str) -> Figures:
         "accuracy": final.accuracy,
         "curve": curve,
     }
-
-
-# ── ours ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def ours(setting: Setting) -> Iterator[tuple[Figures, Figures]]:
@@ -177,7 +171,7 @@ def fewest(loss_of: Callable[[int], float], target: float, guess: int) -> int:
     """The smallest budget, within 6 %, whose loss is at or below the target; losses fall with the log of the budget.
 
     >>> fewest(lambda steps: 10 - log(steps), target=5.0, guess=40)
-    149
+    150
     """
     tried: dict[int, float] = {}
     steps = guess
@@ -190,13 +184,16 @@ def fewest(loss_of: Callable[[int], float], target: float, guess: int) -> int:
         if missed and reached:
             share = (tried[missed] - target) / (tried[missed] - tried[reached])
             steps = round(exp(log(missed) + share * log(reached / missed)) * 1.01)
-            steps = min(max(steps, missed + 1), reached - 1)
+            steps = min(max(steps, missed + 1), ceil(reached / CLOSE))  # a miss there ends the search
         else:  # a little beyond where the target is thought to be, so that it lies in between
-            beyond = 1.03 if missed else 0.97
-            steps = max(1, round(steps * exp((tried[steps] - target) / FALL) * beyond))
+            beyond = 1.05 if missed else 0.95
+            steps = max(1, round(steps * exp((tried[steps] - target) / slope(tried)) * beyond))
 
 
-# ── times and tables ────────────────────────────────────────────────────────────────────────────────────────────────
+def slope(tried: dict[int, float]) -> float:
+    """Nats that a budget e times as large brings, by the two largest that were tried."""
+    (few, high), (many, low) = sorted(tried.items())[-2:] if len(tried) > 1 else ((1, FALL), (exp(1), 0.0))
+    return max(FALL / 6, (high - low) / log(many / few))
 
 
 def times(setting: Setting, steps: int, rounds: int, clock: Clock) -> Figures:
@@ -208,7 +205,7 @@ def times(setting: Setting, steps: int, rounds: int, clock: Clock) -> Figures:
             "theirs": partial(sides.theirs, data=setting.data, plan=plan),
             "ours": partial(sides.ours, data=setting.data, recipe=setting.recipe, steps=steps, spread=rounds + 3),
         }
-        return {**race(contenders, rounds, clock=clock), "rows": setting.recipe.training.rows}
+        return {**race(contenders, rounds, threads=THREADS[clock], clock=clock), "rows": setting.recipe.training.rows}
 
     return setting.kept(f"times-{clock}-{digest(asdict(setting.recipe))[:8]}", run)
 

@@ -20,6 +20,7 @@ Clock = Literal[
     "wall", "processor"
 ]  # the second leaves out what others did meanwhile: for machines that are never quiet
 CLOCKS: dict[Clock, Callable[[], float]] = {"wall": time.perf_counter, "processor": time.process_time}
+THREADS: dict[Clock, int] = {"wall": 2, "processor": 1}  # threads that wait for each other work too, to that clock
 Seconds = dict[str, list[float]]  # of every turn, by contender
 Contender = Callable[[Turn], None]  # must be importable where it is started again: a function, or a partial of one
 
