@@ -4,17 +4,17 @@
     python benchmarks/limits.py data --out limits --only independence
 
 In: a data directory of English. Out: the tables of docs/limits.md. Stopped, the same command goes on: every part is a
-run or a comparison of unmask's own. The model and the budget are small, so the sizes of effects are those of small
+run or a comparison of unmask's own. Model, vocabulary and budget are small, so the sizes of effects are those of small
 models; what is compared with what has the same data, size, seed and number of tokens.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -35,13 +35,14 @@ from unmask.tokens.tokenizer import encode
 from unmask.training import checkpoint
 from unmask.training.budget import Budget
 from unmask.training.pretrain import pretrain
-from unmask.training.work import Recipe, Work
+from unmask.training.work import Work
 
 PAIR = re.compile(r"\bNew ([A-Z][a-z]+) ([A-Za-z]+)\b")
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
-ASKED = "He was born in New [MASK] [MASK] and moved to the city."
+ASKED = "He was born in New [MASK] [MASK] and moved to"
+NEAR = 5  # words on either side
 LIKELY = 30  # first words whose second words are looked at: nearly all of the probability
-SIZE, ROWS = "tiny", 8  # small steps: more of them in the same tokens
+SIZE, VOCABULARY, SAMPLE = "tiny", 4096, 8 << 20  # characters
 
 
 def cell(figure: Figure | None, form: str = ".3f") -> str:
@@ -55,8 +56,14 @@ def rows(*lines: tuple[str, ...]) -> None:
     print(flush=True)
 
 
-def plan(kind: str, **changes: Any) -> Recipe:
-    return recipe(f"{kind}-{SIZE}", rows=ROWS, **changes)
+def sample(data: Path, out: Path) -> Path:
+    """A part of the text with a small vocabulary, on which tiny models get somewhere in minutes."""
+    if not out.exists():
+        text = out.with_suffix(".jsonl")
+        documents = Dataset.open(data).sample("train", SAMPLE)
+        text.write_text("".join(json.dumps({"text": each}) + "\n" for each in documents), encoding="utf-8")
+        prepare([str(text)], out, vocab_size=VOCABULARY, valid=0.03)
+    return out
 
 
 # 1. Independence
@@ -66,14 +73,12 @@ def independence(data: Path, out: Path, tokens: int) -> None:
     """Two blanks side by side: guesses at each alone against one after the other."""
     texts = out / "new.txt"
     if not texts.exists():
-        found = [
-            each for text in Dataset.open(data).texts("train") for each in SENTENCE.split(text) if PAIR.search(each)
-        ]
+        found = [near for text in Dataset.open(data).texts("train") for near in around(text)]
         texts.write_text("\n\n".join(found), encoding="utf-8")
-        prepare([str(texts)], out / "new", vocab_size=4096, valid=0.1, overwrite=True)
+        prepare([str(texts)], out / "new", vocab_size=VOCABULARY, valid=0.1, overwrite=True)
     dataset = Dataset.open(out / "new")
-    taught = plan("modernbert", length=64, policy="span mask=1 random=0", rate="0.3")
-    pretrain(dataset.path, out / "independence", taught, Budget(tokens=2 * tokens), resume=True)
+    taught = recipe(f"modernbert-{SIZE}", length=64, policy="span mask=1 random=0", rate="0.3")
+    pretrain(dataset.path, out / "independence", taught, Budget(tokens=tokens), resume=True)
     loaded = load(out / "independence")
     written = {match.groups() for text in dataset.texts("train") for match in PAIR.finditer(text)}
     seen = [(a[0], b[0]) for pair in written for a, b in [words(loaded, pair)] if len(a) == len(b) == 1]
@@ -89,22 +94,32 @@ def independence(data: Path, out: Path, tokens: int) -> None:
     bits, share = np.mean(costs, axis=0) / np.log(2), np.mean(masses, axis=0)
     print(f"{len(costs)} held-out sentences with both words after 'New' hidden; {len(seen)} pairs in the text")
     rows(
-        ("two blanks filled", "bits for the pair that stood there", "probability that goes to pairs somebody wrote"),
+        ("two blanks filled", "bits for the pair that stood there", "probability of the pairs that are in the text"),
         ("each on its own", f"{bits[0]:.2f}", f"{share[0]:.1%}"),
         ("the second knowing the first", f"{bits[1]:.2f}", f"{share[1]:.1%}"),
     )
-    head, tail = ASKED.split("New [MASK] [MASK]")
-    first, second, after = both(loaded, head, tail)
-    spell = loaded.tokenizer.convert_ids_to_tokens
-    known = set(seen)
-    for name, then in (("on its own", dict.fromkeys(after, second)), ("knowing the first", after)):
+    ask(loaded, set(seen))
+
+
+def ask(loaded: Loaded, seen: set[tuple[int, int]]) -> None:
+    """The pairs that one sentence is best completed with, one way and the other."""
+    first, second, after = both(loaded, *ASKED.split("New [MASK] [MASK]"))
+    for name, then in (("each on its own", dict.fromkeys(after, second)), ("the second knowing the first", after)):
         pairs = {(a, int(b)): first[a] + then[a][b] for a in after for b in then[a].topk(8).indices}
-        best = sorted(pairs, key=lambda pair: -pairs[pair])[:6]
-        said = (
-            f"{' '.join(spell(pair))} {pairs[pair].exp():.1%}{'' if pair in known else ' (never)'}" for pair in best
-        )
-        print(f"{ASKED} each {name}: {', '.join(said)}")
+        print(f"{ASKED}: {name}")
+        spelt = {pair: loaded.tokenizer.decode(list(pair)) for pair in sorted(pairs, key=lambda pair: -pairs[pair])}
+        words_only = [pair for pair, text in spelt.items() if text.replace(" ", "").isalpha()]
+        for pair in words_only[:6]:
+            print(f"    {pairs[pair].exp():6.1%}  New {spelt[pair]}{'' if pair in seen else '   (not in the text)'}")
     print()
+
+
+def around(text: str) -> Iterator[str]:
+    """Every "New …" of a text with a few words before and after it."""
+    for sentence in SENTENCE.split(text):
+        for match in PAIR.finditer(sentence):
+            before, after = sentence[: match.start()].split()[-NEAR:], sentence[match.end() :].split()[:NEAR]
+            yield " ".join((*before, match[0], *after))
 
 
 def words(loaded: Loaded, pair: tuple[str, ...]) -> list[list[int]]:
@@ -145,7 +160,8 @@ PLANS = {"80/10/10": "token", "100/0/0": "token mask=1 random=0"}
 def shown_two_ways(data: Path, out: Path, tokens: int) -> Comparison:
     """The same model trained with BERT's way of showing what is hidden, and with masks alone."""
     recipes = [
-        replace(plan("modernbert", policy=policy), name=name.replace("/", "-")) for name, policy in PLANS.items()
+        replace(recipe(f"modernbert-{SIZE}", policy=policy), name=name.replace("/", "-"))
+        for name, policy in PLANS.items()
     ]
     return compare(data, out / "mismatch", recipes, Budget(tokens=tokens), resume=True)
 
@@ -182,8 +198,8 @@ def visible(loaded: Loaded, dataset: Dataset, limit: int = 16_384) -> tuple[floa
 def positions(data: Path, out: Path, tokens: int) -> None:
     """BERT, which learns from 15 to 25 % of its tokens, beside ELECTRA, which learns from all."""
     lines: list[tuple[str, ...]] = []
-    recipes = [plan("bert"), plan("electra")]
-    for budget in (tokens // 2, tokens):
+    recipes = [recipe(f"{kind}-{SIZE}") for kind in ("bert", "electra")]
+    for budget in (tokens // 4, tokens // 2):
         found = compare(data, out / f"positions-{budget}", recipes, Budget(tokens=budget), resume=True)
         lines += [
             (f"{budget:,}", each.recipe, *(cell(probed.score, ".1%") for probed in each.probes.values()))
@@ -198,7 +214,7 @@ def positions(data: Path, out: Path, tokens: int) -> None:
 def generator(data: Path, out: Path, tokens: int) -> None:
     """What whole texts cost: left to right, by diffusion, and a masked LM asked as if it were one."""
     mlm = shown_two_ways(data, out, tokens).contenders[0]
-    recipes = [plan("causal"), plan("diffusion")]
+    recipes = [recipe(f"{kind}-{SIZE}") for kind in ("causal", "diffusion")]
     causal, diffusion = compare(data, out / "generator", recipes, Budget(tokens=tokens), resume=True).contenders
     work = Work.of(Dataset.open(data), recipes[1], mlm.steps, 0)  # the same model, asked another way
     saved = checkpoint.newest(mlm.run / "checkpoints")
@@ -220,17 +236,14 @@ LIMITS: dict[str, Callable[[Path, Path, int], None]] = {
 }
 
 
-def chosen(only: tuple[str, ...]) -> Iterator[tuple[str, Callable[[Path, Path, int], None]]]:
-    for name, limit in LIMITS.items():
-        if not only or name in only:
-            yield name, limit
-
-
-def main(data: Path, /, out: Path = Path("limits"), tokens: int = 400_000, only: tuple[str, ...] = ()) -> None:
+def main(data: Path, /, out: Path = Path("limits"), tokens: int = 1_500_000, only: tuple[str, ...] = ()) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    for name, limit in chosen(only):
-        print(f"## {name}\n")
-        limit(data, out, tokens)
+    part = sample(data, out / "sample")
+    for name, limit in LIMITS.items():
+        if only and name not in only:
+            continue
+        print(f"## {name}\n", flush=True)
+        limit(data if name == "independence" else part, out, tokens)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -64,6 +65,20 @@ def test_masked_figures_are_those_of_evaluate_on_the_part_that_restores(whole: C
 def test_the_directory_has_the_comparison_as_json_and_as_a_picture(whole: Comparison) -> None:
     assert json.loads((whole.path / "compare.json").read_text()) == plain(asdict(whole))
     assert whole.plot.read_bytes().startswith(b"\x89PNG")
+    told = (whole.path / "README.md").read_text()
+    loss = whole.contenders[0].masked_loss
+    assert loss is not None and f"| bert-tiny | {loss.value:.2f} (" in told and "| causal-tiny | – | – |" in told
+
+
+def test_the_command_says_the_same_and_what_is_finished_is_only_read_again(
+    whole: Comparison, data: Path, inside: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    words = ("--data", data, "--tokens", 3 * 8 * 32, "--length", 32, "--rows", 8, "--out", whole.path, "--resume")
+    done = inside("compare", "--recipes", ", ".join(NAMES), *words, "--json")
+    assert done.returncode == 0 and json.loads(done.stdout) == plain(asdict(whole))
+    done = inside("compare", "--recipes", "bert-tiny,gpt5", *words)
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
+    assert "--recipe gpt5: there is no such recipe; kinds are" in done.stderr
 
 
 def test_stopped_in_the_second_recipe_it_goes_on_without_the_first(

@@ -1,7 +1,7 @@
 """Recipes side by side: each trained under the same budget on the same data, and asked the same.
 
 In: a data directory, recipes and a budget. Out: `Comparison`, and a directory with an ordinary run for each recipe,
-`compare.json` and `compare.png`. What was found out is never found out again: stopped or killed, it goes on.
+`compare.json`, `README.md` and `compare.png`. What was found out is never found out again: killed, it goes on.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from unmask.evaluation.questions import Question, labelled_texts, order, punctua
 from unmask.files import saving, sha256_of, write_json
 from unmask.progress import say
 from unmask.results import Comparison, Contender, Figure, Probed, plain
+from unmask.terminal import compared
 from unmask.tokens.collate import HELD_OUT_LENGTH
 from unmask.tokens.dataset import Dataset
 from unmask.training import checkpoint
@@ -103,9 +104,22 @@ def compare(
             plot=out / "compare.png",
         )
         write_json(out / "compare.json", plain(asdict(comparison)))
-        with saving(comparison.plot):
+        with saving(out):
             comparison.plot.write_bytes(chart(comparison))
+            (out / "README.md").write_text(readme(comparison), encoding="utf-8")
     return comparison
+
+
+def readme(comparison: Comparison) -> str:
+    """The tables, in Markdown."""
+    parts = [f"# {', '.join(each.recipe for each in comparison.contenders)}, under the same budget"]
+    parts.append(
+        "What is defined for each of them, with 95 % intervals; one seed. `compare.json` has the same and more."
+    )
+    for heads, lines in compared(comparison):
+        rule = ["---", *["---:"] * (len(heads) - 1)]
+        parts.append("\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *lines)))
+    return "\n\n".join([*parts, f"![compare.png]({comparison.plot.name})"]) + "\n"
 
 
 def check(recipes: Sequence[Recipe], budget: Budget, flops: float | None) -> None:
