@@ -25,7 +25,7 @@ from time_to_loss import SAMPLE, VALIDATIONS, Figures, kept, record
 from turns import THREADS, Clock, Contender, Spread, race
 
 from unmask.files import digest
-from unmask.models.families import SIZES
+from unmask.models.sizes import SIZES
 from unmask.recipes import recipe
 from unmask.tokens.dataset import Dataset
 from unmask.training import loop

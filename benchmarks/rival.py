@@ -26,7 +26,7 @@ from transformers import (
     set_seed,
 )
 
-from unmask.models.families import SIZES, Size
+from unmask.models.sizes import SIZES, Size
 from unmask.models.sparse import logits_at
 from unmask.records import Vocabulary
 from unmask.tokens.dataset import Dataset

@@ -26,7 +26,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForMaskedLM
 from turns import CLOCKS, Clock
 
-from unmask.models.families import Size, modernbert
+from unmask.models.encoders import modernbert
+from unmask.models.sizes import Size
 from unmask.objectives.mlm import restore
 from unmask.records import Batch, Vocabulary
 from unmask.training.allocator import keep_large_blocks

@@ -13,7 +13,7 @@ from typing import Any
 
 from unmask.corruption.plan import parse
 from unmask.errors import BadInput
-from unmask.models.families import SIZES
+from unmask.models.sizes import SIZES
 from unmask.objectives import table
 from unmask.training.loop import Training
 from unmask.training.optimizer import Optimizing

@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from unmask.errors import BadInput
-from unmask.models.families import FAMILIES, SIZES, build
+from unmask.models.families import FAMILIES, build
+from unmask.models.sizes import SIZES
 from unmask.records import Vocabulary
 
 VOCABULARY = Vocabulary(size=1000, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))

@@ -1,7 +1,8 @@
 import pytest
 
-from unmask.models.families import SIZES, build
+from unmask.models.families import build
 from unmask.models.sequential import t5, xlnet
+from unmask.models.sizes import SIZES
 from unmask.records import Vocabulary
 
 VOCABULARY = Vocabulary(size=1000, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))

@@ -11,7 +11,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from unmask.models.families import SIZES
+from unmask.models.sizes import SIZES
 from unmask.recipes import recipe
 from unmask.tokens.dataset import Dataset
 from unmask.training import loop

@@ -6,31 +6,18 @@ In: a size and a vocabulary. Out: a configuration for `families`, which builds t
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from transformers import DebertaV2Config, ElectraConfig, PreTrainedConfig
 
+from unmask.models.encoders import bert, like
+from unmask.models.sizes import Size
 from unmask.records import Vocabulary
-
-if TYPE_CHECKING:
-    from unmask.models.families import Size
 
 
 def electra(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
     """Clark et al. 2020: the discriminator is BERT, with embeddings as wide as its layers."""
-    return ElectraConfig(
-        vocab_size=vocabulary.size,
-        embedding_size=size.width,
-        hidden_size=size.width,
-        num_hidden_layers=size.layers,
-        num_attention_heads=size.heads,
-        intermediate_size=4 * size.width,
-        max_position_embeddings=length,
-        initializer_range=size.spread,
-        hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=dropout,
-        pad_token_id=vocabulary.pad,
-    )
+    return like(bert(size, vocabulary, length, dropout), ElectraConfig, embedding_size=size.width)
 
 
 def electra_generator(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:

@@ -1,18 +1,34 @@
-"""Families that restore one token after another: XLNet in a random order, T5 from left to right.
+"""Families that say one token after another: GPT-2 and T5 from left to right, XLNet in a random order.
 
 In: a size and a vocabulary. Out: a configuration for `families`, which builds the model.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from transformers import PreTrainedConfig, T5Config, XLNetConfig
+from transformers import GPT2Config, PreTrainedConfig, T5Config, XLNetConfig
 
+from unmask.models.sizes import Size
 from unmask.records import Vocabulary
 
-if TYPE_CHECKING:
-    from unmask.models.families import Size
+
+def gpt2(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
+    """Radford et al. 2019: from left to right, pre-norm, learned positions, four times the width in between."""
+    return GPT2Config(
+        vocab_size=vocabulary.size,
+        n_embd=size.width,
+        n_layer=size.layers,
+        n_head=size.heads,
+        n_positions=length,
+        initializer_range=size.spread,
+        resid_pdrop=dropout,
+        embd_pdrop=dropout,
+        attn_pdrop=dropout,
+        pad_token_id=vocabulary.pad,
+        bos_token_id=vocabulary.start,
+        eos_token_id=vocabulary.end,
+    )
 
 
 def xlnet(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
