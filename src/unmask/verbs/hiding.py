@@ -1,0 +1,88 @@
+"""What a policy hides: shown on a text, measured on data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unmask.errors import BadInput
+from unmask.results import Audited, Shown
+from unmask.verbs.given import Location, standard_input
+
+
+def show(
+    *texts: str,
+    model: Location,
+    policy: str = "token",
+    all: bool = False,
+    rate: str | None = None,
+    phrases: Location | None = None,
+    seed: int = 0,
+) -> list[Shown]:
+    """Show texts as a model will see them: what a policy hides, the original above.
+
+    Hidden, random and kept tokens have a colour each, or signs where there is none; what is hidden together is
+    underlined.
+
+    Args:
+        texts: Texts to hide in, or - for standard input, one text a line.
+        model: What has the tokenizer: a run, a model, a tokenizer or a data directory.
+        policy: What is hidden: token, word, span, ngram, sentinel and so on, or "span 0.7, token 0.3".
+        all: Every policy on the same text; entity, phrase and collocation if there are phrases.
+        rate: How much is hidden, such as 0.15; the policy's published rate if not given.
+        phrases: A file with a phrase a line, for the policies entity, phrase and collocation.
+        seed: Which positions are hidden.
+    """
+    from unmask.inference.locate import tokenizer_directory
+
+    if not texts:
+        raise BadInput('nothing to show: give a text, such as "The cat sat on the mat."')
+    directory = tokenizer_directory(Path(model))  # a wrong path is told before anything heavy is loaded
+    from unmask.inference.show import show as one
+    from unmask.inference.show import show_all
+    from unmask.tokens.phrases import read_list
+    from unmask.tokens.tokenizer import load
+
+    listed = read_list(phrases) if phrases is not None else ()
+    tokenizer = load(directory)
+    found: list[Shown] = []
+    for text in (text for _, text in standard_input()) if texts == ("-",) else texts:
+        if all:
+            found += show_all(tokenizer, text, rate=rate, seed=seed, phrases=listed)
+        else:
+            found.append(one(tokenizer, text, policy, rate=rate, seed=seed, phrases=listed))
+    return found
+
+
+def audit(
+    data: Location,
+    /,
+    *,
+    policy: str = "token",
+    rate: str | None = None,
+    length: int = 512,
+    blocks: int = 2048,
+    phrases: Location | None = None,
+    seed: int = 0,
+) -> Audited:
+    """Measure what a policy really does on the blocks of a data directory.
+
+    The realised rate and its spread, how hidden tokens are shown, the lengths of what is hidden together, whether a
+    position is favoured, whether a special token was touched, and the speed.
+
+    Args:
+        data: A data directory made by prepare.
+        policy: What is hidden: span, "span 0.7, token 0.3" and so on, as it is at the beginning of a training.
+        rate: How much is hidden, such as 0.15; the policy's published rate if not given.
+        length: Tokens in a block.
+        blocks: How many blocks of the training text, at the most.
+        phrases: A file with a phrase a line, for the policies entity, phrase and collocation; else as the data marks.
+        seed: Which blocks, and which positions are hidden.
+    """
+    from unmask.tokens.manifest import read
+
+    read(Path(data))  # a wrong path is told before anything heavy is loaded
+    from unmask.tokens.examine import audit_data
+    from unmask.tokens.phrases import read_list
+
+    listed = read_list(phrases) if phrases is not None else ()
+    return audit_data(data, policy, rate=rate, length=length, blocks=blocks, phrases=listed, seed=seed)

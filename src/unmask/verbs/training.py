@@ -1,0 +1,197 @@
+"""A data directory to a model: planned, trained, listed and watched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unmask.errors import BadInput
+from unmask.results import Listed, Planned, Trained, Watched
+from unmask.verbs.given import Location, named, text_of
+
+LEAST_VOCABULARY = 16  # five special tokens, and something to say
+
+
+def plan(
+    *,
+    recipe: str = "mini",
+    data: Location | None = None,
+    vocab_size: int | None = None,
+    hardware: str | None = None,
+    precision: str | None = None,
+    utilisation: float = 0.4,
+    minutes: float | None = None,
+    steps: int | None = None,
+    tokens: int | None = None,
+    length: int | None = None,
+    rows: int | None = None,
+    micro: int | None = None,
+    compare: Location | None = None,
+) -> Planned:
+    """Say what a training would take, before it is begun.
+
+    Parameters, operations, memory by part, time, and a batch that keeps the hardware busy. Without --hardware the time
+    is measured on a few real steps on this machine. Without a budget it is for one pass over the data.
+
+    Args:
+        recipe: The model and how it is trained, as for pretrain.
+        data: The data directory to train on.
+        vocab_size: The size of the vocabulary, where there is no data yet.
+        hardware: What to train on: 8xA100, RTX 4090, or its figures: 4x100TFLOPS/32GB; this machine if not given.
+        precision: Of products on that hardware: bfloat16, float16 or float32; the fastest if not given.
+        utilisation: The part of the hardware's published peak that is reckoned with.
+        minutes: The budget in minutes of training.
+        steps: The budget in steps.
+        tokens: The budget in tokens seen.
+        length: Tokens in a block.
+        rows: Blocks in a step.
+        micro: Blocks in a micro-batch.
+        compare: A run, whose recipe is planned and compared with what it really took.
+    """
+    if data is None and (vocab_size is None or vocab_size < LEAST_VOCABULARY):
+        raise BadInput(
+            f"plan for what? give --data, or a --vocab-size of {LEAST_VOCABULARY} or more where there is none"
+        )
+    from unmask.recipes import recipe as recipe_named
+    from unmask.tokens.dataset import Dataset
+    from unmask.training import forecast
+    from unmask.training.budget import Budget
+    from unmask.training.estimate import Imagined
+    from unmask.training.hardware import named as hardware_named
+
+    budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
+    given = None if hardware is None else hardware_named(hardware, precision)
+    text = Imagined(vocab_size or 0) if data is None else Dataset.open(data)
+    chosen = recipe_named(recipe, **named(length=length, rows=rows, micro=micro))
+    if compare is not None:
+        chosen, taken = forecast.recipe_of(Path(compare))
+        budget = budget if budget.given else Budget(steps=taken)
+    planned = forecast.plan(chosen, text, budget, given, utilisation=utilisation)
+    return planned if compare is None else forecast.compare(planned, Path(compare))
+
+
+def pretrain(
+    data: Location,
+    /,
+    *,
+    out: Location,
+    recipe: str = "mini",
+    minutes: float | None = None,
+    steps: int | None = None,
+    tokens: int | None = None,
+    objective: str | None = None,
+    policy: str | None = None,
+    rate: str | None = None,
+    phrases: Location | None = None,
+    static_masks: bool = False,
+    length: int | None = None,
+    rows: int | None = None,
+    micro: int | None = None,
+    seed: int = 0,
+    resume: bool = False,
+    save_seconds: float = 120.0,
+    report: bool = True,
+    tensorboard: bool = False,
+    reproducible: bool = False,
+    device: str = "auto",
+    precision: str = "float32",
+    checkpointing: bool = False,
+    compile: bool = False,
+    shard: bool = False,
+    workers: int | None = None,
+    skip_spikes: bool = False,
+) -> Trained:
+    """Train an encoder to restore hidden tokens.
+
+    The budget is one of --minutes, --steps or --tokens. Ctrl-C saves and stops; --resume goes on. The run
+    ends with a model directory that transformers loads.
+
+    Args:
+        data: A data directory made by prepare.
+        out: The run directory to write.
+        recipe: The model and how it is trained: tiny, mini, small or base, or electra-tiny and so on.
+        minutes: The budget in minutes of training.
+        steps: The budget in steps.
+        tokens: The budget in tokens seen.
+        objective: What is learnt, if not the recipe's own: "mlm 0.7, causal 0.3" or "causal until 0.25; mlm".
+        policy: What is hidden: token, word, span, ngram, "span 0.7, token 0.3" or "token until 0.5; word".
+        rate: How much is hidden: 0.15, or a schedule such as "linear 0.25 0.15".
+        phrases: A file with a phrase a line for entity, phrase and collocation, instead of what the data marks.
+        static_masks: Hide the same tokens in every epoch, instead of others each time.
+        length: Tokens in a block.
+        rows: Blocks in a step.
+        micro: Blocks in a micro-batch: what is computed at once, and what processes share out.
+        seed: Where the weights, the order of the blocks and the hidden positions come from.
+        resume: Go on with the run that is already there.
+        save_seconds: How often to save a checkpoint; it changes nothing of what is trained.
+        report: Draw the run as plot.png and report.html in the run directory, now and then and in the end.
+        tensorboard: Write events for TensorBoard too (pip install 'unmask[tensorboard]').
+        reproducible: Add gradients in a fixed order: the same weights, to the bit, on any number of processes.
+        device: Where to compute: auto, cpu, cuda or mps.
+        precision: Of products: float32, bfloat16 or float16; weights stay float32.
+        checkpointing: Compute each layer again in backward instead of keeping what happened in it: less memory.
+        compile: Compile the layers with torch.compile; a minute or more at the start.
+        shard: Cut the layers up among the processes, so that none holds them all (FSDP2).
+        workers: Processes that prepare batches ahead; none by default on a CPU, two on a GPU. The same batches.
+        skip_spikes: Leave out steps whose loss or gradient is far above the ones before; they are logged either way.
+    """
+    from unmask.recipes import recipe as recipe_named
+    from unmask.training.budget import Budget
+    from unmask.training.computing import Computing
+    from unmask.training.pretrain import Saving
+    from unmask.training.pretrain import pretrain as run
+
+    budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
+    computing = Computing(device=device, precision=precision, checkpointing=checkpointing, compile=compile, shard=shard)
+    settings = named(
+        objective=objective,
+        policy=policy,
+        rate=rate,
+        phrases=text_of(phrases),
+        static_masks=static_masks,
+        skip_spikes=skip_spikes,
+        length=length,
+        rows=rows,
+        micro=micro,
+    )
+    saving = Saving(seconds=save_seconds, report=report, tensorboard=tensorboard)
+    return run(
+        Path(data),
+        Path(out),
+        recipe_named(recipe, **settings),
+        budget,
+        seed=seed,
+        resume=resume,
+        saving=saving,
+        reproducible=reproducible,
+        computing=computing,
+        workers=workers,
+    )
+
+
+def runs(*folders: Location) -> Listed:
+    """List runs with their state and their held-out figures.
+
+    A run is finished, running (a live process holds its lock), stopped, damaged, or foreign: made by a version whose
+    runs this one does not read.
+
+    Args:
+        folders: Where to look, everything below included; this folder if none is named.
+    """
+    from unmask.training.follow import list_runs
+
+    return list_runs(Path(folder) for folder in folders or (".",))
+
+
+def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> Watched:
+    """Follow a run until it ends or is stopped, and say which.
+
+    A panel that moves on a terminal, a line for each new validation in a log; the run itself is not disturbed.
+
+    Args:
+        run: The run directory.
+        once: Say where the run stands now, and leave.
+        seconds: How long to wait between two looks.
+    """
+    from unmask.training.follow import watch as follow
+
+    return follow(Path(run), once=once, seconds=seconds)

@@ -1,0 +1,124 @@
+"""Models measured, compared and put to use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unmask.errors import BadInput
+from unmask.results import Comparison, Evaluated, Filled
+from unmask.verbs.given import Location, named, standard_input, text_of
+
+
+def evaluate(
+    model: Location,
+    data: Location,
+    /,
+    *,
+    length: int = 128,
+    seed: int = 0,
+    rate: float = 0.15,
+    limit: int | None = None,
+) -> Evaluated:
+    """Measure how well a model restores hidden tokens of held-out text.
+
+    The hidden positions are fixed by the data, the tokenizer, the length, the rate and the seed, so that
+    models compare on the same blanks; bits per byte compare models whose tokenizers differ.
+
+    Args:
+        model: A run, or any directory with a masked language model of transformers.
+        data: A data directory made by prepare.
+        length: Tokens in a row, the two that open and close it among them.
+        seed: Which positions are hidden.
+        rate: The fraction of tokens hidden.
+        limit: Measure on an even sample of about so many tokens, instead of all that are held out.
+    """
+    from unmask.inference.locate import model_directory
+
+    model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
+    from unmask.evaluation.intrinsic import evaluate as run
+
+    return run(Path(model), Path(data), length=length, seed=seed, rate=rate, limit=limit)
+
+
+def compare(
+    *,
+    recipes: str,
+    data: Location,
+    out: Location = "compare",
+    minutes: float | None = None,
+    tokens: int | None = None,
+    flops: float | None = None,
+    classify: Location | None = None,
+    tag: Location | None = None,
+    phrases: Location | None = None,
+    length: int | None = None,
+    rows: int | None = None,
+    seed: int = 0,
+    resume: bool = False,
+) -> Comparison:
+    """Train several recipes under the same budget, and measure and probe them alike.
+
+    Masked loss and accuracy on the same masks, bits per byte of text, speed, and linear probes on frozen vectors, each
+    with its 95 % interval; a run for each recipe, compare.json and compare.png. Ctrl-C saves; --resume goes on.
+
+    Args:
+        recipes: Recipes with commas between them: bert,electra,spanbert,causal, or bert-tiny,electra-tiny.
+        data: A data directory made by prepare.
+        out: The directory to write: a run for each recipe, compare.json, compare.png.
+        minutes: The budget of each recipe in minutes of training.
+        tokens: The budget of each in tokens seen.
+        flops: The budget of each in floating-point operations, such as 1e15.
+        classify: A JSONL file with a text and its label on each line, for a probe of your own.
+        tag: A file with a token, a tab and its tag on each line, blank lines between sentences, for another.
+        phrases: A file with a phrase a line, for recipes that hide phrases.
+        length: Tokens in a block.
+        rows: Blocks in a step.
+        seed: Where the weights, the order of the blocks and the hidden positions come from.
+        resume: Go on with the comparison that is already there.
+    """
+    from unmask.tokens.manifest import read
+
+    read(Path(data))  # a wrong path is told before anything heavy is loaded
+    from unmask.evaluation.compare import compare as run
+    from unmask.recipes import recipe
+    from unmask.training.budget import Budget
+
+    settings = named(phrases=text_of(phrases), length=length, rows=rows)
+    return run(
+        Path(data),
+        Path(out),
+        [recipe(name.strip(), **settings) for name in recipes.split(",") if name.strip()],
+        Budget(minutes=minutes, tokens=tokens),
+        flops=flops,
+        classify=None if classify is None else Path(classify),
+        tag=None if tag is None else Path(tag),
+        seed=seed,
+        resume=resume,
+    )
+
+
+def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...] = ()) -> list[Filled]:
+    """Fill the blanks of texts, with probabilities.
+
+    A blank is [MASK], or the model's own mask token. Several blanks are each filled on their own. The text is
+    completed with the likeliest word of each.
+
+    Args:
+        model: A run, or any directory with a masked language model of transformers.
+        texts: Texts with blanks, or - for standard input, one text a line.
+        top: How many candidates for each blank.
+        targets: Only these words, the likeliest first; they come after the texts.
+    """
+    from unmask.inference.locate import model_directory
+
+    if not texts:
+        raise BadInput('nothing to fill: give a text with a blank, such as "Paris is in [MASK]."')
+    model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
+    from unmask.inference.fill import fill as run
+    from unmask.inference.load import load
+
+    loaded = load(Path(model))
+    if texts != ("-",):
+        return run(loaded, texts, top=top, targets=targets)
+    lines = dict(standard_input())
+    return run(loaded, list(lines.values()), top=top, targets=targets, lines=list(lines))
