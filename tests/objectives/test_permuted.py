@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from packed_cases import packed_blocks
 from transformers import PreTrainedModel
 
 from unmask.corruption.policy import corrupt, named
 from unmask.models.families import build
 from unmask.objectives.permuted import COLUMNS, Permuted, slots_of, two_streams
-from unmask.records import Batch, Blocks, Vocabulary
+from unmask.records import Batch, Vocabulary
 from unmask.tokens.collate import collate
 
 VOCABULARY = Vocabulary(size=97, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
@@ -31,18 +32,7 @@ def model() -> PreTrainedModel:
 
 def packed(*rows: tuple[int, ...], width: int = 0) -> Batch:
     """Rows packed with documents of these lengths, a third of them predicted."""
-    width = max(width, *map(sum, rows))
-    ids = np.zeros((len(rows), width), dtype=np.int32)
-    documents = np.zeros_like(ids)
-    rng = np.random.default_rng(0)
-    for row, lengths in enumerate(rows):
-        column = 0
-        for number, length in enumerate(lengths, start=1):
-            inside = slice(column, column + length)
-            ids[row, inside] = [2, *rng.integers(5, 97, length - 2), 3]
-            documents[row, inside] = number
-            column += length
-    blocks = Blocks(ids, ids > 4, documents, np.arange(len(rows)), epoch=0)
+    blocks = packed_blocks(*rows, width=width)
     return collate(blocks, corrupt(blocks, named("permutation", 0.4), VOCABULARY, seed=1))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from packed_cases import packed_blocks
 from transformers import PreTrainedModel
 
 from unmask.corruption.policy import corrupt, named, restore
@@ -31,17 +32,7 @@ def model() -> PreTrainedModel:
 
 def packed(*rows: tuple[int, ...], seed: int = 1) -> tuple[Blocks, Batch]:
     """Rows packed with documents of these lengths, a third of each hidden, and what they become."""
-    ids = np.zeros((len(rows), max(map(sum, rows))), dtype=np.int32)
-    documents = np.zeros_like(ids)
-    rng = np.random.default_rng(0)
-    for row, lengths in enumerate(rows):
-        column = 0
-        for number, length in enumerate(lengths, start=1):
-            inside = slice(column, column + length)
-            ids[row, inside] = [2, *rng.integers(5, 97, length - 2), 3]
-            documents[row, inside] = number
-            column += length
-    blocks = Blocks(ids, ids > 4, documents, np.arange(len(rows)), epoch=0)
+    blocks = packed_blocks(*rows)
     return blocks, collate(blocks, corrupt(blocks, named("sentinel", 0.3), VOCABULARY, seed=seed))
 
 

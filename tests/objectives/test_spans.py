@@ -8,6 +8,7 @@ from itertools import groupby
 import numpy as np
 import pytest
 import torch
+from packed_cases import packed_blocks
 from torch.nn import functional as F
 
 from unmask.corruption.policy import corrupt, named
@@ -15,7 +16,7 @@ from unmask.models.families import build
 from unmask.models.inputs import as_inputs
 from unmask.objectives.mlm import restore
 from unmask.objectives.spans import Bounded, Spans
-from unmask.records import Batch, Blocks, Vocabulary
+from unmask.records import Batch, Vocabulary
 from unmask.tokens.collate import collate
 
 VOCABULARY = Vocabulary(size=97, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
@@ -23,22 +24,9 @@ LENGTHS = ((25, 13), (38,), (9, 20))  # of the documents packed in each row
 OBJECTIVE = Spans()
 
 
-def blocks() -> Blocks:
-    ids = np.zeros((len(LENGTHS), 40), dtype=np.int32)
-    documents = np.zeros_like(ids)
-    rng = np.random.default_rng(0)
-    for row, lengths in enumerate(LENGTHS):
-        column = 0
-        for number, length in enumerate(lengths, start=1):
-            inside = slice(column, column + length)
-            ids[row, inside] = [2, *rng.integers(5, 97, length - 2), 3]
-            documents[row, inside] = number
-            column += length
-    return Blocks(ids, ids > 4, documents, np.arange(len(LENGTHS)), epoch=0)
-
-
 def batch(rate: float = 0.4) -> Batch:
-    return collate(blocks(), corrupt(blocks(), named("span", rate), VOCABULARY, seed=1))
+    blocks = packed_blocks(*LENGTHS, width=40)
+    return collate(blocks, corrupt(blocks, named("span", rate), VOCABULARY, seed=1))
 
 
 @pytest.fixture

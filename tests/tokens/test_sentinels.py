@@ -9,6 +9,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from unmask.corruption.plan import corrupt_by, parse
+from unmask.corruption.policy import restore
 from unmask.records import Blocks, Vocabulary
 from unmask.tokens.dataset import Dataset
 from unmask.tokens.sentinels import USUAL, enough
@@ -25,7 +26,8 @@ def test_there_are_enough_for_every_row(line: str, rate: str, length: int) -> No
     ids[:, 0], ids[:, -1] = 2, 3
     blocks = Blocks(ids, ids > 4, np.ones_like(ids), np.arange(16), epoch=0)
     for progress in np.linspace(0, 1, 9):
-        corrupt_by(blocks, plan, known, seed=0, progress=float(progress))
+        corrupted = corrupt_by(blocks, plan, known, seed=0, progress=float(progress))
+        np.testing.assert_array_equal(restore(corrupted), ids)
 
 
 def test_data_with_sentinels_has_the_same_text_and_a_larger_vocabulary(data: Path, tmp_path: Path) -> None:

@@ -96,18 +96,22 @@ def test_a_look_at_the_lock_never_keeps_a_run_from_starting(tmp_path: Path) -> N
     (tmp_path / "run").mkdir()
     stop = threading.Event()
 
+    looks: list[object] = []
+    started: list[Path] = []
+
     def look() -> None:
         while not stop.is_set():
-            list_runs([tmp_path])
+            looks.append(list_runs([tmp_path]))
 
     watchers = [threading.Thread(target=look) for _ in range(2)]
     for each in watchers:
         each.start()
     try:
         for _ in range(50):
-            with opened(tmp_path / "run", ASKED, resume=True):
-                pass
+            with opened(tmp_path / "run", ASKED, resume=True) as run:
+                started.append(run.path)
     finally:
         stop.set()
         for each in watchers:
             each.join()
+    assert looks and len(started) == 50
