@@ -24,6 +24,7 @@ from unmask.inference.load import Loaded, load
 from unmask.inference.show import show
 from unmask.layout import bar
 from unmask.models.families import build
+from unmask.models.prior import know_frequencies
 from unmask.recipes import recipe
 from unmask.results import Demonstrated, Evaluated, Filled, Prepared
 from unmask.tokens.dataset import Dataset, prepare
@@ -123,6 +124,7 @@ def _blank(text: str, dataset: Dataset) -> Blank | None:
 def untrained(dataset: Dataset, family: str, size: str, length: int, seed: int) -> Loaded:
     """The model as it is before its first step."""
     model = build(family, size, dataset.vocabulary, length=length, dropout=0.0, seed=seed).eval()
+    know_frequencies(model, dataset.vocabulary.counts)
     return Loaded(dataset.path, model, dataset.tokenizer(), dataset.vocabulary, length)
 
 

@@ -91,7 +91,7 @@ def cost(recipe: Recipe, data: Dataset | Imagined, *, steps: int = 1000, seed: i
     adamws = [each for part, _ in optimizer.parts if not isinstance(part, Muon) for each in _parameters(part)]
     try:
         counted = [counts(learner, lesson, data.vocabulary.size) for lesson in _looks(feed, steps)]
-    except (RuntimeError, NotImplementedError):  # some look at numbers on the way, and there are none here
+    except (RuntimeError, NotImplementedError):  # an objective that draws or compares needs numbers: a few rows of them
         computed = fresh(objective, data, recipe, seed).train()
         rows = max(1, min(feed.micro, FEW // feed.length))
         some = [counts(computed, lesson, data.vocabulary.size) for lesson in _looks(replace(feed, micro=rows), steps)]
