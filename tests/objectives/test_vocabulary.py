@@ -53,3 +53,19 @@ def test_a_barred_token_is_never_the_guess_and_takes_no_share_of_the_probability
     losses, right = judge(logits, targets, never=10)
     torch.testing.assert_close(losses, F.cross_entropy(logits[:, :10], targets, reduction="none"))
     assert torch.equal(right, logits[:, :10].argmax(-1) == targets)
+
+
+def test_the_loss_and_its_gradient_are_those_of_torch_with_ties_and_ignored_targets() -> None:
+    drawn = torch.Generator().manual_seed(1)
+    logits = torch.randint(-2, 3, (200, 11), generator=drawn).float().requires_grad_()  # many share the largest
+    targets = torch.randint(0, 11, (200,), generator=drawn)
+    targets[::7] = vocabularies.IGNORED
+    weights = torch.rand(200, generator=drawn)
+    losses, right = judge(logits, targets)
+    expected = F.cross_entropy(logits, targets, reduction="none", ignore_index=vocabularies.IGNORED)
+    torch.testing.assert_close(losses, expected)
+    assert torch.equal(right, logits.argmax(-1) == targets) and 0 < right.sum() < len(right)
+    (found,) = torch.autograd.grad((losses * weights).sum(), logits, retain_graph=True)
+    torch.testing.assert_close(found, torch.autograd.grad((expected * weights).sum(), logits)[0])
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        torch.autograd.grad(losses.sum(), logits)
