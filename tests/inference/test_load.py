@@ -90,6 +90,9 @@ def test_an_encoder_without_its_head_is_refused_for_its_answers_would_be_random(
     AutoModel.from_config(AutoConfig.from_pretrained(model)).save_pretrained(model)
     with pytest.raises(BadInput, match=r"its weights lack cls\.predictions\.\S+ and \d+ more"):
         load(model)
+    (model.parent / "generator").mkdir()
+    with pytest.raises(BadInput, match=r"the model that fills blanks is \S+generator"):
+        load(model)
 
 
 def test_pickled_weights_are_never_opened(model: Path) -> None:

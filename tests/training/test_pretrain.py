@@ -369,6 +369,16 @@ def test_a_policy_that_does_not_fit_is_one_clear_line(data: Path, tmp_path: Path
     assert not (tmp_path / "run").exists()  # so that the command, put right, finds a free place
 
 
+def test_a_tokenizer_of_another_kind_than_was_published_is_told(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(pretrain, "say", said.append)
+    for name in ("tiny", "roberta-tiny"):
+        train(data, tmp_path / name, recipe(name, length=32, rows=4), steps=1)
+    assert len(said) == 1 and "roberta was published with a bpe tokenizer" in said[0] and "wordpiece" in said[0]
+
+
 def test_signals_are_left_alone_in_a_thread(data: Path, tmp_path: Path) -> None:
     results: list[Trained] = []
     thread = threading.Thread(target=lambda: results.append(train(data, tmp_path / "run", steps=2)))

@@ -123,10 +123,10 @@ def _complete(directory: Path, report: dict[str, Any]) -> None:
     """Weights that are not in the file would be drawn at random, and the answers with them."""
     if missing := sorted(report["missing_keys"]):
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise BadInput(
-            f"{directory}: not a whole masked language model, its weights lack {missing[0]}{more}: "
-            "an encoder without its masked-LM head cannot fill blanks"
-        )
+        remedy = "an encoder without its masked-LM head cannot fill blanks"
+        if (generator := directory.parent / "generator").is_dir():
+            remedy = f"it detects what was replaced; the model that fills blanks is {generator}"
+        raise BadInput(f"{directory}: not a whole masked language model, its weights lack {missing[0]}{more}: {remedy}")
 
 
 def length_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int | None:

@@ -36,13 +36,14 @@ class Family:
     made_by: Any = AutoModelForMaskedLM
     attention: str = "sdpa"
     packs: bool = True  # keeps several documents in a row apart
+    tokenizer: str | None = None  # the kind it was published with, where that is a part of the method
 
 
 FAMILIES = {
     "bert": Family(bert),
     "modernbert": Family(modernbert),
-    "roberta": Family(roberta),
-    "xlm-roberta": Family(xlm_roberta),
+    "roberta": Family(roberta, tokenizer="bpe"),
+    "xlm-roberta": Family(xlm_roberta, tokenizer="unigram"),
     "ernie": Family(ernie),
     "gpt2": Family(gpt2, AutoModelForCausalLM),
     "electra": Family(electra, AutoModelForPreTraining),

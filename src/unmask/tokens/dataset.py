@@ -102,6 +102,10 @@ class Dataset:
             add_sentinels(tokenizer, self.sentinels)
         return tokenizer
 
+    def tokenizer_kind(self) -> str:
+        """Wordpiece, bpe, unigram or another algorithm."""
+        return type(self.tokenizer().backend_tokenizer.model).__name__.lower()
+
     def with_sentinels(self, count: int) -> Dataset:
         """The same data, its tokenizer with so many sentinels: the documents never have them."""
         return self if self.sentinels >= count else replace(self, sentinels=count)

@@ -95,6 +95,8 @@ def pretrain(
         shared(out, asked, resume, world) as run,
         interruptible() as interruption,
     ):
+        if world.first:
+            say_if_unusual(recipe.family, dataset)
         keep_large_blocks()
         torch.set_num_threads(run.description.get("threads", torch.get_num_threads()))
         with interruption.at_once("stopped before training went on: nothing is lost; the same command begins again"):
@@ -114,6 +116,16 @@ def pretrain(
                 "the same command with --resume measures and exports the model"
             ):
                 return finish(work, run, position, world)
+
+
+def say_if_unusual(family: str, dataset: Dataset) -> None:
+    """A line where the text was cut by another kind of tokenizer than the family was published with."""
+    published, own = FAMILIES[family].tokenizer, dataset.tokenizer_kind()
+    if published is not None and own != published:
+        say(
+            f"[yellow]{family} was published with a {published} tokenizer, and {dataset.path} has a {own} one: "
+            f"for the published method, prepare with --tokenizer {published}[/]"
+        )
 
 
 @contextmanager
