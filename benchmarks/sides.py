@@ -15,6 +15,7 @@ from unmask.training import loop
 from unmask.training.allocator import keep_large_blocks
 from unmask.training.distributed import ALONE
 from unmask.training.feed import Lesson
+from unmask.training.sums import Sums
 from unmask.training.work import Recipe, Work
 
 PREPARED = 4  # steps whose batches are made beforehand for the bare passes
@@ -56,10 +57,12 @@ def bare(turn: Turn, *, data: Path, recipe: Recipe, steps: int) -> None:
 
 def learn(work: Work, lessons: list[Lesson], number: int) -> None:
     """Both passes over the lessons of a step, and the optimizer; nothing else."""
-    predicted = sum(len(lesson.batch.targets) for lesson in lessons)
+    sums = Sums([lesson.objective for lesson in lessons])
     for lesson in lessons:
-        outcome = lesson.objective.outcome(work.learner, lesson.batch)
-        (torch.stack(list(outcome.losses.values())).sum() / predicted).backward()
+        sums.count(lesson.objective, lesson.batch)
+    sums.counted(ALONE)
+    for lesson in lessons:
+        sums.loss_of(lesson.objective, lesson.objective.outcome(work.learner, lesson.batch)).backward()
     clip_grad_norm_(work.learner.parameters(), work.recipe.training.optimizing.clip)
     work.optimizer.step(number, work.steps)
     work.optimizer.clear()
