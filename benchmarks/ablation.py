@@ -3,17 +3,18 @@
     python benchmarks/ablation.py data --out results              # all that is not there yet, then the table
     python benchmarks/ablation.py data --out results --only runs  # or times
 
-Each line changes one thing of the line above it. Its loss is that of a short run on the same number of tokens, its
-seconds are of steps that take turns with those of all other lines, and "sooner" is how much earlier than the first line
-it gets to the loss that the first line ends with, read off its own curve. Curves are of runs whose schedule ends later,
-so what is read off them is too little rather than too much. `time_to_loss.py` has the whole factor.
+Each line changes one thing of the line above it. The goal is the loss that Trainer has after its 15 minutes. A line's
+run is given a little more steps than the line above needed to get there, schedule and all, and the steps it needs
+itself are read off its curve: a schedule fitted to them would need fewer. Seconds are of steps that take turns with
+those of all other lines. `time_to_loss.py` has the whole factor, with fitted schedules.
 """
 
 from __future__ import annotations
 
-import json
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from math import isnan, nan
 from pathlib import Path
 from typing import Literal
 
@@ -30,11 +31,13 @@ from unmask.recipes import recipe
 from unmask.tokens.dataset import Dataset
 from unmask.training import loop
 from unmask.training.allocator import keep_large_blocks
+from unmask.training.computing import Computing
 from unmask.training.distributed import ALONE
 from unmask.training.optimizer import Optimizing
 from unmask.training.work import Recipe, Work
 
-STEPS = 250  # of Trainer's 16×128 tokens; the other lines take as many tokens
+STEPS = 1010  # of Trainer's 16×128 tokens: 15 minutes
+MARGIN = 1.15  # of steps above those that the line before needed
 SPREAD = 0.02  # of Trainer's initial weights
 
 
@@ -47,28 +50,32 @@ class Line:
     keep: bool = True  # memory between steps
     ours: Recipe | None = None
     spread: float | None = None  # of the initial weights, where it is not our own
-
-    @property
-    def steps(self) -> int:
-        """How many it takes for the tokens."""
-        if self.ours is None:
-            return STEPS
-        return STEPS * rival.ROWS * rival.LENGTH // (self.ours.training.rows * self.ours.training.length)
+    frequencies: bool = True  # whether a fresh model knows how frequent each token is
+    compile: bool = False  # changes the time of a step, and its loss in the last digits only
 
     def contender(self, data: Path) -> Contender:
         """Its steps, to be timed."""
         if self.theirs is not None:
             return partial(sides.theirs, data=data, plan=replace(self.theirs, steps=100_000), keep=self.keep)
         assert self.ours is not None
-        return partial(sides.ours, data=data, recipe=self.ours, steps=self.steps, spread=20)
+        computing = Computing(compile=self.compile)
+        return partial(sides.ours, data=data, recipe=self.ours, steps=STEPS, spread=20, computing=computing)
 
-    def run(self, data: Path, out: Path) -> Figures:
-        """Its short run, as kept or made now; where the logits are computed makes no difference to it."""
+    def run(self, data: Path, out: Path, tokens: float, goal: float) -> Figures:
+        """Its run over so many tokens, as kept or made now; where logits are computed makes no difference to it."""
         if self.theirs is not None:
             plan = replace(self.theirs, plain=False)
-            name = f"ablation-theirs-{digest(asdict(plan))[:8]}"
+            name = f"rival-{plan.steps}-steps-rate-{plan.learning_rate:g}-seed-{plan.seed}"
             return kept(out, name, lambda: record(data, plan, name))
-        return kept(out, f"ablation-ours-{digest([asdict(self)])[:8]}", lambda: short_run(self, data))
+        assert self.ours is not None
+        steps = round(tokens / self.tokens)
+        known = digest([asdict(self.ours), steps, self.spread, self.frequencies])[:8]
+        return kept(out, f"ablation-{known}", lambda: short_run(self, data, steps, goal))
+
+    @property
+    def tokens(self) -> int:
+        """Of a step."""
+        return rival.LENGTH * (rival.ROWS if self.ours is None else self.ours.training.rows)
 
 
 def lines(rate: float) -> list[Line]:
@@ -85,34 +92,44 @@ def lines(rate: float) -> list[Line]:
         Line(name="transformers' Trainer", theirs=plan, keep=False),
         Line(name="logits where a token is hidden, only", theirs=replace(plan, plain=False), keep=False),
         Line(name="memory kept between steps", theirs=replace(plan, plain=False)),
-        Line(name="our loop: no dropout, documents apart, our schedule", ours=begin, spread=SPREAD),
+        Line(name="our loop: no dropout, documents apart, our schedule", ours=begin, spread=SPREAD, frequencies=False),
+        Line(name="a fresh model knows how frequent tokens are", ours=begin, spread=SPREAD),
         Line(name="initial weights of 0.7/√width", ours=begin),
         Line(name="Muon", ours=muon),
         Line(name="ModernBERT", ours=modern),
         Line(name=f"hidden rate {last.training.rate}", ours=falling),
         Line(name=f"the recipe: {last.training.rows} blocks a step", ours=last),
+        Line(name="`--compile`", ours=last, compile=True),
     ]
 
 
-def short_run(line: Line, data: Path) -> Figures:
-    """Train on the tokens, measuring on the way."""
+def short_run(line: Line, data: Path, steps: int, goal: float) -> Figures:
+    """Train until the goal is reached, measuring on the way."""
     assert line.ours is not None
     keep_large_blocks()
-    work = Work.of(Dataset.open(data), line.ours, line.steps, seed=0)
-    if line.spread is not None:
-        with torch.no_grad():  # they are drawn from a normal distribution, which a factor widens
-            for parameter in work.learner.parameters():
-                if parameter.ndim > 1:
-                    parameter.mul_(line.spread / SIZES[line.ours.size].spread)
+    work = Work.of(Dataset.open(data), line.ours, steps, seed=0)
+    with torch.no_grad():
+        for parameter in work.learner.parameters() if line.spread else ():
+            if parameter.ndim > 1:  # drawn from a normal distribution, which a factor widens
+                parameter.mul_(line.spread / SIZES[line.ours.size].spread)
+        if not line.frequencies:
+            work.learner.get_output_embeddings().bias.zero_()
     curve: list[tuple[int, float]] = []
 
     def after_step(position: loop.Position, _: Figures) -> None:
-        if position.step % max(1, line.steps // VALIDATIONS) == 0 or position.step == line.steps:
+        if position.step % max(1, steps // VALIDATIONS) == 0 or position.step == steps:
             curve.append((position.step, work.measure(SAMPLE, ALONE)[0].loss))
+            print(f"{line.name}: step {position.step} of {steps}, loss {curve[-1][1]:.3f}", flush=True)
+            if curve[-1][1] <= goal:
+                raise Reached
 
-    loop.train(work.learner, work.optimizer, work.feed, position=loop.Position(), after_step=after_step)
-    print(f"{line.name}: {line.steps} steps end at {curve[-1][1]:.3f}", flush=True)
-    return {"plan": asdict(line), "curve": curve}
+    with suppress(Reached):
+        loop.train(work.learner, work.optimizer, work.feed, position=loop.Position(), after_step=after_step)
+    return {"plan": asdict(line), "steps": steps, "curve": curve}
+
+
+class Reached(Exception):
+    """There is no need to train on."""
 
 
 def steps_to(curve: list[tuple[int, float]], loss: float) -> float | None:
@@ -135,14 +152,22 @@ def main(
     /,
     out: Path = Path("time_to_loss"),
     only: Literal["all", "runs", "times"] = "all",
-    rate: float = 1e-3,
+    rate: float = 5e-4,
     rounds: int = 12,
     clock: Clock = "wall",
 ) -> None:
     """Add one thing at a time; `rate` is AdamW's on both sides, theirs being the best of `time_to_loss.py`."""
     out.mkdir(parents=True, exist_ok=True)
     table = lines(rate)
-    runs = [line.run(data, out) for line in table] if only != "times" else []
+    needed: list[float] = []  # steps to the goal
+    if only != "times":
+        goal, tokens = 0.0, 0.0
+        for line in table:
+            curve = line.run(data, out, MARGIN * tokens, goal)["curve"]
+            goal = goal or curve[-1][1]
+            reached = steps_to(curve, goal)
+            needed.append(nan if reached is None else reached)
+            tokens = tokens if reached is None else reached * line.tokens
     if only == "runs":
         return
     known = digest([asdict(line) for line in table])[:8]
@@ -152,25 +177,16 @@ def main(
     )
     if only == "times":
         return
-    goal = runs[0]["curve"][-1][1]
-    print(f"\nheld-out loss after {STEPS * rival.ROWS * rival.LENGTH:,} tokens; the goal is {goal:.3f}\n")
-    print("| one thing more | seconds a step | loss | steps to the goal | seconds to it | sooner | in all |")
-    print("|---|---|---|---|---|---|---|")
-    first = previous = None
-    for line, run in zip(table, runs, strict=True):
+    print(f"\nfrom the beginning to a held-out loss of {goal:.3f}\n")
+    print("| one thing more | seconds a step | steps | seconds | sooner | in all |\n|---|---|---|---|---|---|")
+    first = previous = nan
+    for line, steps in zip(table, needed, strict=True):
         a_step = Spread.of(seconds[line.name])
-        steps = steps_to(run["curve"], goal)
-        needed = None if steps is None else steps * a_step.median
-        first, previous = first or needed, previous or needed
-        factors = (
-            "| — | — | — | — |"
-            if needed is None
-            else (f"| {steps:.0f} | {needed:.0f} | × {previous / needed:.2f} | × {first / needed:.2f} |")
-        )
-        print(f"| {line.name} | {a_step:.3f} | {run['curve'][-1][1]:.3f} {factors}")
-        previous = needed or previous
-    curves = {line.name: run["curve"] for line, run in zip(table, runs, strict=True)}
-    print("\n" + json.dumps({"seconds": seconds, "curves": curves}))
+        took = steps * a_step.median
+        first, previous = (took, took) if isnan(first) else (first, previous)
+        factors = f"× {previous / took:.2f} | × {first / took:.1f}"
+        print(f"| {line.name} | {a_step:.3f} | {steps:.0f} | {took:.0f} | {factors} |")
+        previous = previous if isnan(took) else took
 
 
 if __name__ == "__main__":

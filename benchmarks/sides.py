@@ -13,6 +13,7 @@ from turns import Turn
 from unmask.tokens.dataset import Dataset
 from unmask.training import loop
 from unmask.training.allocator import keep_large_blocks
+from unmask.training.computing import PLAIN, Computing
 from unmask.training.distributed import ALONE
 from unmask.training.feed import Lesson
 from unmask.training.sums import Sums
@@ -28,11 +29,20 @@ def theirs(turn: Turn, *, data: Path, plan: rival.Plan, keep: bool = False) -> N
     rival.trainer_of(Dataset.open(data), plan, lambda _: turn()).train()
 
 
-def ours(turn: Turn, *, data: Path, recipe: Recipe, steps: int, spread: int = 0, keep: bool = True) -> None:
+def ours(
+    turn: Turn,
+    *,
+    data: Path,
+    recipe: Recipe,
+    steps: int,
+    spread: int = 0,
+    keep: bool = True,
+    computing: Computing = PLAIN,
+) -> None:
     """Steps of our loop: feeding, both passes and the optimizer; `spread` of them, evenly over the run."""
     if keep:
         keep_large_blocks()
-    work = Work.of(Dataset.open(data), recipe, steps, seed=0)
+    work = Work.of(Dataset.open(data), recipe, steps, seed=0, computing=computing)
     for number in count():
         step(work, number * steps // spread % steps if spread else number % steps)
         turn()
