@@ -35,7 +35,8 @@ def electra_generator(size: Size, vocabulary: Vocabulary, length: int, dropout: 
 def deberta(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
     """He et al. 2021, as released at base: content and relative position attend to each other, no other positions.
 
-    Positions lie in half as many logarithmic buckets as a row is long: 256 at 512 tokens.
+    Positions lie in half as many logarithmic buckets as a row is long: 256 at 512 tokens. transformers' head for masked
+    words has no enhanced mask decoder, the paper's second look with absolute positions, and so this has none either.
     """
     positions: dict[str, Any] = {  # of which transformers' own signature does not know all
         "relative_attention": True,
