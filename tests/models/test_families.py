@@ -47,6 +47,7 @@ def test_families_of_one_size_have_nearly_the_same_number_of_weights(size: str) 
 
 PUBLISHED = {  # layers, width, heads, feed-forward width, embeddings' width, by the released base checkpoints
     **dict.fromkeys(("bert", "roberta", "xlm-roberta", "ernie"), (12, 768, 12, 3072, 768)),
+    "modernbert": (22, 768, 12, 1152, 768),
     "electra": (12, 768, 12, 3072, 768),
     "electra-generator": (12, 256, 4, 1024, 768),
     "deberta": (12, 768, 12, 3072, 768),
@@ -61,6 +62,9 @@ def test_at_base_a_family_is_the_published_one(family: str) -> None:
     names = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
     embeddings = getattr(config, "embedding_size", config.hidden_size)
     assert (*(getattr(config, name) for name in names), embeddings) == PUBLISHED[family]
+    if family == "modernbert":
+        assert config.local_attention == 128
+        assert [kind == "full_attention" for kind in config.layer_types] == [not layer % 3 for layer in range(22)]
     if family.startswith("deberta"):
         assert config.position_buckets == 256 and config.max_relative_positions == -1
         assert config.share_att_key and config.norm_rel_ebd == "layer_norm" and not config.position_biased_input

@@ -17,7 +17,7 @@ from transformers import (
     XLMRobertaConfig,
 )
 
-from unmask.models.sizes import Size
+from unmask.models.sizes import SIZES, Size
 from unmask.records import Vocabulary
 
 
@@ -69,14 +69,17 @@ def like(config: PreTrainedConfig, kind: type[PreTrainedConfig], **changes: Any)
 def modernbert(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
     """Warner et al. 2024: rotary positions, pre-norm, no biases, GeGLU, global attention each third layer.
 
-    A GeGLU layer has three matrices where BERT's has two, so 8/3 of the width keeps the weights equal.
+    A GeGLU layer has three matrices where BERT's has two, so 8/3 of the width keeps the weights equal; the base that was
+    released is deeper and narrower.
     """
+    released = size == SIZES["base"]
     return ModernBertConfig(
         vocab_size=vocabulary.size,
         hidden_size=size.width,
-        num_hidden_layers=size.layers,
+        num_hidden_layers=22 if released else size.layers,
         num_attention_heads=size.heads,
-        intermediate_size=round(size.width * 8 / 3 / 32) * 32,
+        intermediate_size=1152 if released else round(size.width * 8 / 3 / 32) * 32,
+        local_attention=size.window,
         max_position_embeddings=length,
         initializer_range=size.spread,
         attention_dropout=dropout,

