@@ -196,7 +196,7 @@ def visible(loaded: Loaded, dataset: Dataset, limit: int = 16_384) -> tuple[floa
 
 
 def positions(data: Path, out: Path, tokens: int) -> None:
-    """BERT, which learns from 15 to 25 % of its tokens, beside ELECTRA, which learns from all."""
+    """BERT, which learns from 15 to 30 % of its tokens, beside ELECTRA, which learns from all."""
     lines: list[tuple[str, ...]] = []
     recipes = [recipe(f"{kind}-{SIZE}") for kind in ("bert", "electra")]
     for budget in (tokens // 4, tokens // 2):

@@ -8,7 +8,7 @@ The loss is a function of the step, and only the time of a step depends on how b
 recorded by step, whenever, and steps are timed with both sides taking turns. Every run is a JSON file in `--out`;
 what is there is not done again.
 
-Theirs: BertForMaskedLM under Trainer (see rival.py), the best of three learning rates, for as many steps as fit into
+Theirs: BertForMaskedLM under Trainer (see rival.py), the best of four learning rates, for as many steps as fit into
 15 and into 40 minutes. Ours: `unmask pretrain --recipe mini`. The question put to ours: which is the smallest budget of
 steps, schedule and all, that ends at or below the held-out loss that theirs has at the end of its minutes?
 """
@@ -41,7 +41,7 @@ from unmask.training.budget import Budget
 from unmask.training.pretrain import pretrain
 from unmask.training.work import Recipe
 
-RATES = (5e-4, 1e-3, 2e-3)
+RATES = (2.5e-4, 5e-4, 1e-3, 2e-3)
 SEEDS = (0, 1, 2)
 VALIDATIONS, SAMPLE = 20, 16_384  # along a run of theirs, and the tokens of each; the final loss is over all
 CLOSE = 1.06  # the smallest budget is known within 6 %
@@ -84,7 +84,7 @@ def kept(out: Path, name: str, run: Callable[[], Figures]) -> Figures:
 
 
 def theirs(setting: Setting) -> Iterator[Figures]:
-    """Their runs: three rates for a third of the short budget, then three seeds for all of it, one for the long one."""
+    """Their runs: four rates for a third of the short budget, then three seeds for all of it, one for the long one."""
 
     def run(steps: int, rate: float, seed: int) -> Figures:
         plan = rival.Plan(steps=steps, learning_rate=rate, seed=seed, plain=setting.plain)
@@ -127,7 +127,7 @@ def record(data: Path, plan: rival.Plan, name: str) -> Figures:
 
 def ours(setting: Setting) -> Iterator[tuple[Figures, Figures]]:
     """Each run of theirs with the smallest run of ours that ends as low."""
-    share = 1 / 12  # of their steps, to begin with; then what it was the last time
+    share = 1 / 30  # of their steps, to begin with; then what it was the last time
     for run in theirs(setting):
         steps, seed = run["plan"]["steps"], run["plan"]["seed"]
         with suppress(NotRecorded):

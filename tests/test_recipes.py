@@ -25,11 +25,11 @@ def test_an_unknown_recipe_is_told_with_all_there_are() -> None:
 @pytest.mark.parametrize(
     ("kind", "objective", "policy", "rate"),
     [
-        ("bert", "mlm 0.7, causal 0.3", "token", "linear 0.25 0.15"),
-        ("bert-wwm", "causal until 0.2; mlm", "word", "linear 0.25 0.15"),
+        ("bert", "mlm 0.7, causal 0.3", "token", "linear 0.3 0.15"),
+        ("bert-wwm", "causal until 0.2; mlm", "word", "linear 0.3 0.15"),
         ("bert", "causal", None, None),
         ("bert", "diffusion", "diffusion", None),
-        ("causal-then-mlm", "mlm", "token", "linear 0.25 0.15"),
+        ("causal-then-mlm", "mlm", "token", "linear 0.3 0.15"),
     ],
 )
 def test_another_objective_brings_what_it_learns_from_unless_that_fits_already(

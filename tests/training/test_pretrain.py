@@ -178,7 +178,7 @@ def test_a_run_is_not_overwritten_without_resume(data: Path, whole: Trained) -> 
         ({"recipe": recipe("bert-tiny")}, "recipe.name was tiny and is now bert-tiny"),
         (
             {"recipe": replace(DROPOUT, training=replace(DROPOUT.training, rate="0.3"))},
-            "recipe.training.rate was linear 0.25 0.15 and is now 0.3",
+            "recipe.training.rate was linear 0.3 0.15 and is now 0.3",
         ),
     ],
 )
@@ -330,7 +330,7 @@ def test_the_model_loads_offline_in_stock_transformers(whole: Trained, data: Pat
     manifest = Dataset.open(data).manifest
     for fact in (
         f"{manifest['tokens']['train']:,} tokens",
-        "policy `token`, rate `linear 0.25 0.15`",
+        "policy `token`, rate `linear 0.3 0.15`",
         f"{whole.loss:.3f}",
     ):
         assert fact in card

@@ -55,7 +55,7 @@ class Training:
     micro: int = 16  # blocks in a micro-batch, the unit of work
     objective: str = "mlm"  # what is learnt from it, as `objectives.table` reads it: "causal until 0.5; mlm"
     policy: str | None = "token"  # what is hidden, as `corruption.plan` reads it: "span 0.7, token 0.3"; none: nothing
-    rate: str | None = "linear 0.25 0.15"  # falling, which beats constant (Ankner et al. 2024); none: the policy's own
+    rate: str | None = "linear 0.3 0.15"  # falling, which beats constant (Ankner et al. 2024); none: the policy's own
     phrases: str | None = None  # a list of what entity, phrase and collocation hide whole; none: as the data marks
     smoothing: float | None = None  # languages are sampled with their shares to this power; none: as the text has them
     static_masks: bool = False  # the same blocks and the same hidden tokens in every epoch

@@ -29,14 +29,14 @@ ROUNDS = 5
 class Optimizing:
     """Settings of the optimizer; a rate of 0 for `muon` leaves every weight to AdamW."""
 
-    muon: float = 2e-2  # learning rate of the matrices
-    momentum: float = 0.95
-    adamw: float = 3e-3  # learning rate of embeddings, norms, biases and the head
+    muon: float = 3e-2  # learning rate of the matrices
+    momentum: float = 0.9
+    adamw: float = 1e-3  # learning rate of embeddings, norms, biases and the head
     betas: tuple[float, float] = (0.9, 0.98)
     weight_decay: float = 0.01
     clip: float = 1.0  # largest norm of the whole gradient
     warmup: float = 0.05  # part of the steps over which the rate rises
-    decay: float = 0.4  # part of the steps over which it falls to 0
+    decay: float = 0.25  # part of the steps over which it falls to 0
 
 
 def rate_at(step: int, steps: int, warmup: float, decay: float) -> float:

@@ -114,7 +114,7 @@ def pretrain(
         tokens: The budget in tokens seen.
         objective: What is learnt, if not the recipe's own: "mlm 0.7, causal 0.3" or "causal until 0.25; mlm".
         policy: What is hidden: token, word, span, ngram, "span 0.7, token 0.3" or "token until 0.5; word".
-        rate: How much is hidden: 0.15, or a schedule such as "linear 0.25 0.15".
+        rate: How much is hidden: 0.15, or a schedule such as "linear 0.3 0.15".
         phrases: A file with a phrase a line for entity, phrase and collocation, instead of what the data marks.
         static_masks: Hide the same tokens in every epoch, instead of others each time.
         length: Tokens in a block.
