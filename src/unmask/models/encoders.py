@@ -69,8 +69,8 @@ def like(config: PreTrainedConfig, kind: type[PreTrainedConfig], **changes: Any)
 def modernbert(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
     """Warner et al. 2024: rotary positions, pre-norm, no biases, GeGLU, global attention each third layer.
 
-    A GeGLU layer has three matrices where BERT's has two, so 8/3 of the width keeps the weights equal; the base that was
-    released is deeper and narrower.
+    A GeGLU layer has three matrices where BERT's has two, so 8/3 of the width keeps the weights equal; the base
+    that was released is deeper and narrower.
     """
     released = size == SIZES["base"]
     return ModernBertConfig(
