@@ -54,10 +54,10 @@ def step(work: Work, number: int) -> None:
     loop.take_step(work.learner, work.optimizer, work.feed, number, ALONE)
 
 
-def bare(turn: Turn, *, data: Path, recipe: Recipe, steps: int) -> None:
+def bare(turn: Turn, *, data: Path, recipe: Recipe, steps: int, computing: Computing = PLAIN) -> None:
     """Both passes and the optimizer on batches made beforehand: what a step cannot do without."""
     keep_large_blocks()
-    work = Work.of(Dataset.open(data), recipe, steps, seed=0)
+    work = Work.of(Dataset.open(data), recipe, steps, seed=0, computing=computing)
     work.learner.train()
     prepared = [work.feed.lessons(number) for number in range(PREPARED)]
     for number in count():

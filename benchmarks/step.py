@@ -1,6 +1,7 @@
 """How well a step uses the processors, and where its time goes.
 
     python benchmarks/step.py data                  # mini and small
+    python benchmarks/step.py data --compile        # with layers that torch compiled
     python benchmarks/step.py data --sizes mini --threads 1 --clock processor   # on a machine that is never quiet
 
 The floating-point work of a step (both passes and the optimizer, counted by torch) over its time, as a fraction of the
@@ -26,6 +27,7 @@ from turns import Clock, Spread, race
 from unmask.recipes import recipe
 from unmask.tokens.dataset import Dataset
 from unmask.training.allocator import keep_large_blocks
+from unmask.training.computing import PLAIN, Computing
 from unmask.training.work import Work
 
 STEPS = 1000  # of the run that the steps are taken from
@@ -44,6 +46,11 @@ KINDS = {  # the beginnings of operators' names, the first that fits
     "attention": ("aten::_scaled_dot_product", "aten::scaled_dot_product"),
     "loss over the vocabulary": ("aten::_log_softmax", "aten::log_softmax", "aten::nll_loss", "aten::argmax"),
     "optimizer, element by element": ("aten::_fused_adam", "aten::lerp", "aten::_foreach", "aten::linalg_vector_norm"),
+    "norms, gates, rotary positions and residuals, compiled": (
+        "## Call CompiledFxGraph",
+        "CompiledFunction",
+        "Torch-Comp",
+    ),
     "norms": ("aten::native_layer_norm", "aten::layer_norm"),
     "activations": ("aten::gelu", "aten::silu"),
     "gathering and scattering": ("aten::index", "aten::embedding", "aten::gather", "aten::scatter"),
@@ -70,8 +77,8 @@ UNCOUNTED = {
 }
 
 
-def work_of(data: Path, size: str) -> Work:
-    return Work.of(Dataset.open(data), recipe(size), STEPS, seed=0)
+def work_of(data: Path, size: str, computing: Computing) -> Work:
+    return Work.of(Dataset.open(data), recipe(size), STEPS, seed=0, computing=computing)
 
 
 def operations(work: Work) -> int:
@@ -103,19 +110,21 @@ def main(
     rounds: int = 12,
     threads: int = 2,
     clock: Clock = "wall",
+    compile: bool = False,
 ) -> None:
+    computing = Computing(compile=compile)
     found: dict[str, dict[str, Any]] = {}
     for size in sizes:
         contenders = {
             "product": partial(sides.matrix_product, size=SIDE, times=TIMES),
-            "step": partial(sides.ours, data=data, recipe=recipe(size), steps=STEPS),
-            "bare": partial(sides.bare, data=data, recipe=recipe(size), steps=STEPS),
+            "step": partial(sides.ours, data=data, recipe=recipe(size), steps=STEPS, computing=computing),
+            "bare": partial(sides.bare, data=data, recipe=recipe(size), steps=STEPS, computing=computing),
         }
         seconds = race(contenders, rounds, threads=threads, clock=clock)
         torch.set_num_threads(threads)
         keep_large_blocks()
-        work = work_of(data, size)
-        flops = operations(work)
+        flops = operations(work_of(data, size, PLAIN))
+        work = work_of(data, size, computing)
         speed = Spread.of([2 * SIDE**3 * TIMES / each for each in seconds["product"]])
         reached = Spread.of(
             [flops / a / (2 * SIDE**3 * TIMES / b) for a, b in zip(seconds["step"], seconds["product"], strict=True)]
