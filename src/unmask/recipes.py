@@ -88,6 +88,6 @@ def _fitted(training: Training, curriculum: table.Curriculum, rate: str | None) 
 TRAINING = {
     "tiny": Training(rows=32, micro=32),
     "mini": Training(rows=32, micro=32),
-    "small": Training(rows=32, micro=16, optimizing=Optimizing(muon=2e-2)),
-    "base": Training(length=512, rows=64, micro=8, optimizing=Optimizing(muon=1e-2)),
+    "small": Training(rows=32, micro=16, optimizing=Optimizing(muon=2e-2, adamw=2e-3)),
+    "base": Training(length=512, rows=64, micro=8, optimizing=Optimizing(muon=1e-2, adamw=1e-3)),
 }

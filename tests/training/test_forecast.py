@@ -76,7 +76,7 @@ def test_the_suggested_batch_fits_keeps_devices_busy_and_takes_its_rate_along() 
     # a row takes 8,000 / 4 bytes; (0.9 × 100,000 − 13,620) / 2,000 are 38 rows, and 32 is a power of two
     found = suggested(COST, HARDWARE, TINY.training, None)
     assert (found.micro, found.rows) == (32, 128)
-    assert found.rates == pytest.approx({"muon": 3e-2 * sqrt(4), "adamw": 1e-3 * sqrt(4)})
+    assert found.rates == pytest.approx({"muon": 3e-2 * sqrt(4), "adamw": 3e-3 * sqrt(4)})
     few = suggested(COST, HARDWARE, TINY.training, 64 * 128 * 1000)  # tokens for a thousand steps of 64 blocks
     assert (few.micro, few.rows) == (16, 64)
     alone = Hardware(name="here", devices=1, memory=10**9, peak=1e9, precision="float32")

@@ -64,7 +64,7 @@ def test_matrices_of_the_layers_go_to_muon_and_everything_else_to_adamw() -> Non
     }
     every = [p for part, _ in optimizer.parts for group in part.param_groups for p in group["params"]]
     assert len(every) == len(set(every)) == len(list(model.parameters()))
-    assert (adamw_rate, muon_rate) == (1e-3, 3e-2)
+    assert (adamw_rate, muon_rate) == (3e-3, 3e-2)
 
 
 @given(st.integers(1, 10_000), st.floats(0, 0.3), st.floats(0.05, 0.7))

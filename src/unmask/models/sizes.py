@@ -23,8 +23,8 @@ class Size:
         return 0.7 / self.width**0.5
 
 
-# Small models learn to look around sooner where half of their layers can do nothing else: at mini, 60 steps of 4,096
-# tokens end at 6.81 nats with a window of 16 and at 6.73 with one of 8.
+# Small models learn to look around sooner where half of their layers can do nothing else: at mini, 100 steps of 4,096
+# tokens come to 6.67 nats with a window of 32 and to 6.46 with one of 8.
 SIZES = {
     "tiny": Size(2, 128, 2, window=8),
     "mini": Size(4, 256, 4, window=8),

@@ -31,7 +31,7 @@ class Optimizing:
 
     muon: float = 3e-2  # learning rate of the matrices
     momentum: float = 0.9
-    adamw: float = 1e-3  # learning rate of embeddings, norms, biases and the head
+    adamw: float = 3e-3  # learning rate of embeddings, norms, biases and the head
     betas: tuple[float, float] = (0.9, 0.98)
     weight_decay: float = 0.01
     clip: float = 1.0  # largest norm of the whole gradient
