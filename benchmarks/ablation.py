@@ -3,10 +3,10 @@
     python benchmarks/ablation.py data --out results              # all that is not there yet, then the table
     python benchmarks/ablation.py data --out results --only runs  # or times
 
-Each line changes one thing of the line above it. The goal is the loss that Trainer has after its 15 minutes. A line's
-run is given a little more steps than the line above needed to get there, schedule and all, and the steps it needs
-itself are read off its curve: a schedule fitted to them would need fewer. Seconds are of steps that take turns with
-those of all other lines. `time_to_loss.py` has the whole factor, with fitted schedules.
+Each line changes one thing of the line above it. The goal is the loss that a run of Trainer ends with after 5 minutes.
+A line's run is given a little more steps than the line above needed to get there, schedule and all, and the steps it
+needs itself are read off its curve: a schedule fitted to them would need fewer. Seconds are of steps that take turns
+with those of all other lines. `time_to_loss.py` has the whole factor, with fitted schedules.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from unmask.training.distributed import ALONE
 from unmask.training.optimizer import Optimizing
 from unmask.training.work import Recipe, Work
 
-STEPS = 1010  # of Trainer's 16×128 tokens: 15 minutes
+STEPS = 336  # of Trainer's 16×128 tokens: 5 minutes
 MARGIN = 1.15  # of steps above those that the line before needed
 SPREAD = 0.02  # of Trainer's initial weights
 
