@@ -50,6 +50,7 @@ class Line:
     keep: bool = True  # memory between steps
     ours: Recipe | None = None
     spread: float | None = None  # of the initial weights, where it is not our own
+    frequencies: bool = True  # whether a fresh model knows how frequent each token is
     compile: bool = False  # changes the time of a step, and its loss in the last digits only
 
     def contender(self, data: Path) -> Contender:
@@ -68,7 +69,7 @@ class Line:
             return kept(out, name, lambda: record(data, plan, name))
         assert self.ours is not None
         steps = round(tokens / self.tokens)
-        known = digest([asdict(self.ours), steps, self.spread])[:8]
+        known = digest([asdict(self.ours), steps, self.spread, self.frequencies])[:8]
         return kept(out, f"ablation-{known}", lambda: short_run(self, data, steps, goal))
 
     @property
@@ -91,7 +92,8 @@ def lines(rate: float) -> list[Line]:
         Line(name="transformers' Trainer", theirs=plan, keep=False),
         Line(name="logits where a token is hidden, only", theirs=replace(plan, plain=False), keep=False),
         Line(name="memory kept between steps", theirs=replace(plan, plain=False)),
-        Line(name="our loop: no dropout, documents apart, frequencies known, our schedule", ours=begin, spread=SPREAD),
+        Line(name="our loop: no dropout, documents apart, our schedule", ours=begin, spread=SPREAD, frequencies=False),
+        Line(name="a fresh model knows how frequent tokens are", ours=begin, spread=SPREAD),
         Line(name="initial weights of 0.7/√width", ours=begin),
         Line(name="Muon", ours=muon),
         Line(name="ModernBERT", ours=modern),
@@ -110,6 +112,8 @@ def short_run(line: Line, data: Path, steps: int, goal: float) -> Figures:
         for parameter in work.learner.parameters() if line.spread else ():
             if parameter.ndim > 1:  # drawn from a normal distribution, which a factor widens
                 parameter.mul_(line.spread / SIZES[line.ours.size].spread)
+        if not line.frequencies:
+            work.learner.get_output_embeddings().bias.zero_()
     curve: list[tuple[int, float]] = []
 
     def after_step(position: loop.Position, _: Figures) -> None:
