@@ -65,8 +65,9 @@ def steps_for(
 
 
 def seconds_a_step(work: Work, seconds: float, world: World) -> float:
-    """The median of a few steps; the first two warm up."""
+    """The median of a few steps from the middle of the run, where as much is hidden as on average; two warm up."""
     work.learner.train()
+    middle = work.steps // 2
     least, most = CALIBRATION_STEPS
     times: list[float] = []
     begun = time.perf_counter()
@@ -74,7 +75,7 @@ def seconds_a_step(work: Work, seconds: float, world: World) -> float:
         while world.agree(len(times) < least or (time.perf_counter() - begun < seconds and len(times) < most)):
             before = time.perf_counter()
             care = Care(precision=work.precision)
-            loop.take_step(work.learner, work.optimizer, work.feed, len(times), world, care=care)
+            loop.take_step(work.learner, work.optimizer, work.feed, middle + len(times), world, care=care)
             times.append(time.perf_counter() - before)
             progress(1, note=f"{times[-1]:.2f} s a step")
     return statistics.median(times[2:])

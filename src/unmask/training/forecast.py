@@ -13,6 +13,7 @@ from pathlib import Path
 from unmask.errors import BadInput
 from unmask.results import Planned, Suggested, Took
 from unmask.tokens.dataset import Dataset
+from unmask.training.allocator import keep_large_blocks
 from unmask.training.budget import Budget, seconds_a_step, seconds_a_validated_token
 from unmask.training.distributed import ALONE
 from unmask.training.estimate import Cost, Imagined, cost, without_marks
@@ -101,7 +102,8 @@ def reckoned(counted: Cost, hardware: Hardware, utilisation: float, settings: Tr
 
 
 def measured(data: Dataset, recipe: Recipe, seed: int) -> Pace:
-    """The pace of real steps on this machine."""
+    """The pace of real steps on this machine, with memory kept between them as a run keeps it."""
+    keep_large_blocks()
     work = Work.of(data, recipe, USUAL_STEPS, seed)
     return Pace(seconds_a_step(work, CALIBRATION, ALONE), seconds_a_validated_token(work, ALONE))
 
