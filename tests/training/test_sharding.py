@@ -59,7 +59,7 @@ def test_steps_of_both_optimizers_on_parts_are_those_on_wholes(data: Path) -> No
         cut.learner.named_parameters(), plain.learner.named_parameters(), strict=True
     ):
         assert name == same
-        torch.testing.assert_close(whole(part), parameter, rtol=0, atol=1e-5)
+        torch.testing.assert_close(whole(part), parameter, rtol=0, atol=3e-5)  # a thousandth of Muon's rate
 
 
 @pytest.mark.parametrize(("before", "after"), [(True, False), (False, True)])
