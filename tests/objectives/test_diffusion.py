@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.nn import Linear
 from transformers import PreTrainedConfig, PreTrainedModel
 
 from unmask.corruption.policy import corrupt, named
@@ -30,6 +31,8 @@ class Posterior(PreTrainedModel):
     def __init__(self, doubt: float) -> None:
         super().__init__(PreTrainedConfig(vocab_size=VOCABULARY.size))
         self.doubt, self.anchor = doubt, torch.nn.Parameter(torch.zeros(()))
+        self.decoder = Linear(VOCABULARY.size, VOCABULARY.size, bias=False)
+        torch.nn.init.eye_(self.decoder.weight)
 
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None) -> Any:
         shown = input_ids[:, 1:-1].numpy()
@@ -41,10 +44,13 @@ class Posterior(PreTrainedModel):
             backward[:, -1 - i] = (backward[:, -i] * possible[:, -i]) @ MOVES.T
         found = forward * backward
         found = (1 - self.doubt) * found / found.sum(-1, keepdims=True) + self.doubt / STATES
-        logits = torch.full((*input_ids.shape, VOCABULARY.size), -torch.inf)
-        logits[:, 1:-1, 5:] = torch.from_numpy(found).log().float()
+        logits = torch.full((*input_ids.shape, VOCABULARY.size), -1e4)
+        logits[:, 1:-1, 5:] = torch.from_numpy(found).log().clip(-1e4).float()
         logits[..., VOCABULARY.mask] = 3.0  # a share that the mask must not get
-        return SimpleNamespace(logits=logits + self.anchor)
+        return SimpleNamespace(logits=self.decoder(logits + self.anchor))
+
+    def get_output_embeddings(self) -> Linear:
+        return self.decoder
 
 
 def walks() -> Batch:

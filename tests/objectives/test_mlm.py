@@ -47,12 +47,12 @@ def test_the_number_of_positions_is_rounded_so_that_shapes_are_few(
 ) -> None:
     shapes: list[int] = []
 
-    def logits_at(model: object, predicted: torch.Tensor, **inputs: object) -> torch.Tensor:
+    def states_at(model: object, predicted: torch.Tensor, **inputs: object) -> torch.Tensor:
         shapes.append(len(predicted))
         return real(model, predicted, **inputs)  # type: ignore[arg-type]
 
-    real = vocabularies.logits_at
-    monkeypatch.setattr(vocabularies, "logits_at", logits_at)
+    real = vocabularies.states_at
+    monkeypatch.setattr(vocabularies, "states_at", states_at)
     model = build("bert", "tiny", VOCABULARY, length=12, dropout=0.0, seed=0)
     for count in (1, 5, 64, 65):
         assert restore(model, batch(12, list(range(count)))).predicted == count

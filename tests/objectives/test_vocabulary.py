@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from unmask.models.families import FAMILIES, build
 from unmask.objectives import vocabulary as vocabularies
-from unmask.objectives.vocabulary import judge, predict
+from unmask.objectives.vocabulary import decoded, predict
 from unmask.records import Vocabulary
 
 VOCABULARY = Vocabulary(size=97, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
@@ -41,31 +41,75 @@ def test_in_chunks_losses_guesses_and_gradients_are_those_of_the_whole(
 def test_beyond_the_limit_no_more_logits_than_the_limit_exist_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model = build("bert", "tiny", VOCABULARY, length=33, dropout=0.0, seed=0)
     sizes: list[int] = []
-    real = vocabularies.head
-    monkeypatch.setattr(vocabularies, "head", lambda *args: sizes.append(len(args[1])) or real(*args))
+    real = vocabularies._softmax
+    monkeypatch.setattr(vocabularies, "_softmax", lambda *args: sizes.append(len(args[0])) or real(*args))
     monkeypatch.setattr(vocabularies, "WHOLE", 128 * 97)
     predict(model, POSITIONS, TARGETS, input_ids=IDS).losses.sum().backward()
-    assert sizes == [128, 128, 64, 64, 128, 128]  # forward, and once more backward
+    assert sizes == [128, 128, 64, 128, 128, 64]  # forward, and once more backward
 
 
 def test_a_barred_token_is_never_the_guess_and_takes_no_share_of_the_probability() -> None:
-    logits, targets = torch.randn(50, 11, generator=torch.Generator().manual_seed(0)), torch.arange(50) % 10
-    losses, right = judge(logits, targets, never=10)
-    torch.testing.assert_close(losses, F.cross_entropy(logits[:, :10], targets, reduction="none"))
-    assert torch.equal(right, logits[:, :10].argmax(-1) == targets)
+    model = build("bert", "tiny", VOCABULARY, length=33, dropout=0.0, seed=0).eval()
+    logits = model(input_ids=IDS).logits.flatten(0, 1)[POSITIONS]
+    barred = int(logits[7].argmax())
+    others = [each for each in range(97) if each != barred]
+    targets = np.where(barred == TARGETS, 5, TARGETS)
+    targets[7] = others[int(logits[7, others].argmax())]
+    found = predict(model, POSITIONS, targets, never=barred, input_ids=IDS)
+    left = logits.index_fill(1, torch.tensor(barred), -torch.inf)
+    torch.testing.assert_close(found.losses, F.cross_entropy(left, torch.from_numpy(targets), reduction="none"))
+    assert torch.equal(found.right, left.argmax(-1) == torch.from_numpy(targets)) and found.right[7]
+    found.losses.sum().backward()
+    assert all(bool(p.grad.isfinite().all()) for p in model.parameters() if p.grad is not None)
 
 
-def test_the_loss_and_its_gradient_are_those_of_torch_with_ties_and_ignored_targets() -> None:
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("cached", [1, 60, 1 << 18])  # a row at a time, five, all
+def test_the_loss_and_its_gradients_are_those_of_torch_with_ties_and_ignored_targets(
+    biased: bool, cached: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vocabularies, "CACHED", cached)
     drawn = torch.Generator().manual_seed(1)
-    logits = torch.randint(-2, 3, (200, 11), generator=drawn).float().requires_grad_()  # many share the largest
+    states = torch.randint(-1, 2, (200, 3), generator=drawn).float().requires_grad_()  # many share the largest
+    vectors = torch.randint(-1, 2, (11, 3), generator=drawn).float().requires_grad_()
+    bias = torch.randint(0, 2, (11,), generator=drawn).float().requires_grad_() if biased else None
     targets = torch.randint(0, 11, (200,), generator=drawn)
     targets[::7] = vocabularies.IGNORED
     weights = torch.rand(200, generator=drawn)
-    losses, right = judge(logits, targets)
+    learnt = [each for each in (states, vectors, bias) if each is not None]
+
+    logits = F.linear(states, vectors, bias)
     expected = F.cross_entropy(logits, targets, reduction="none", ignore_index=vocabularies.IGNORED)
-    torch.testing.assert_close(losses, expected)
-    assert torch.equal(right, logits.argmax(-1) == targets) and 0 < right.sum() < len(right)
-    (found,) = torch.autograd.grad((losses * weights).sum(), logits, retain_graph=True)
-    torch.testing.assert_close(found, torch.autograd.grad((expected * weights).sum(), logits)[0])
+    seen: list[torch.Tensor] = []
+    found = decoded(states, vectors, bias, targets, look=lambda rows: seen.append(rows.clone()))
+    torch.testing.assert_close(found.losses, expected)
+    torch.testing.assert_close(torch.cat(seen), logits)
+    assert torch.equal(found.right, logits.argmax(-1) == targets) and 0 < found.right.sum() < len(targets)
+
+    gradients = torch.autograd.grad((found.losses * weights).sum(), learnt, retain_graph=True)
+    torch.testing.assert_close(gradients, torch.autograd.grad((expected * weights).sum(), learnt))
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        torch.autograd.grad(losses.sum(), logits)
+        torch.autograd.grad(found.losses.sum(), learnt)
+
+
+@pytest.mark.parametrize("precision", [torch.bfloat16, torch.float16])
+def test_in_half_precision_only_the_products_are_rounded(precision: torch.dtype) -> None:
+    drawn = torch.Generator().manual_seed(2)
+    states, vectors = (torch.randn(rows, 16, generator=drawn).requires_grad_() for rows in (64, 97))
+    bias, targets = torch.randn(97, generator=drawn).requires_grad_(), torch.randint(0, 97, (64,), generator=drawn)
+    learnt = (states, vectors, bias)
+    expected = F.cross_entropy(F.linear(*learnt), targets, reduction="none")
+    with torch.autocast("cpu", precision):
+        found = decoded(*learnt, targets)
+    assert found.losses.dtype == torch.float32
+    torch.testing.assert_close(found.losses, expected, rtol=0, atol=0.05)
+    gradients = torch.autograd.grad(found.losses.sum(), learnt)
+    assert all(each.dtype == torch.float32 for each in gradients)
+    torch.testing.assert_close(gradients, torch.autograd.grad(expected.sum(), learnt), rtol=0.05, atol=0.05)
+
+
+def test_nothing_predicted_is_no_loss() -> None:
+    model = build("bert", "tiny", VOCABULARY, length=33, dropout=0.0, seed=0)
+    found = predict(model, POSITIONS[:0], TARGETS[:0], input_ids=IDS)
+    assert found.losses.shape == found.right.shape == (0,)
+    found.losses.sum().backward()

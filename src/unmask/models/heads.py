@@ -48,10 +48,14 @@ class Boundary(Module):
 
     def forward(self, before: Tensor, after: Tensor, place: Tensor, embeddings: Tensor) -> Tensor:
         """P×V logits from P×D states before and after the span, and the place in it, counted from 0."""
+        return F.linear(self.states(before, after, place), embeddings, self.bias)
+
+    def states(self, before: Tensor, after: Tensor, place: Tensor) -> Tensor:
+        """What is compared with the embeddings, y."""
         places = self.place(place.clamp_max(self.place.num_embeddings - 1))
         states = self.narrow_norm(F.gelu(self.narrow(torch.cat((before, after, places), dim=-1))))
-        states = self.dense_norm(F.gelu(self.dense(states)))
-        return F.linear(states, embeddings, self.bias)
+        made: Tensor = self.dense_norm(F.gelu(self.dense(states)))
+        return made
 
 
 def load_boundary(directory: Path | str) -> Boundary:

@@ -17,11 +17,10 @@ from transformers import PreTrainedModel
 
 from unmask.models.families import MASKED_LMS
 from unmask.models.inputs import as_inputs
-from unmask.models.sparse import logits_at
 from unmask.objectives.objective import Objective, Outcome
 from unmask.objectives.vocabulary import IGNORED as IGNORED
 from unmask.objectives.vocabulary import ROUND as ROUND
-from unmask.objectives.vocabulary import judge, predict, rounded
+from unmask.objectives.vocabulary import Look, predict
 from unmask.records import SPAN_KINDS, Batch
 
 IN_PLACE = frozenset({*SPAN_KINDS, "token", "word", "span", "ngram"})  # policies whose gaps are restored in place
@@ -66,19 +65,7 @@ class MLM(Objective):
         return learner
 
 
-def restore(model: PreTrainedModel, batch: Batch) -> Restored:
+def restore(model: PreTrainedModel, batch: Batch, look: Look | None = None) -> Restored:
     """The summed loss over the hidden positions of a batch."""
-    guesses = predict(model, batch.predicted, batch.targets, **as_inputs(model, batch))
+    guesses = predict(model, batch.predicted, batch.targets, look=look, **as_inputs(model, batch))
     return Restored(guesses.losses.sum(), len(batch.targets), guesses.right.sum())
-
-
-def predictions(model: PreTrainedModel, batch: Batch) -> tuple[Tensor, Tensor]:
-    """The logits at the hidden positions of a batch and their targets, both filled up to a round number."""
-    where, targets = rounded(batch.predicted, batch.targets, model.device)
-    return logits_at(model, where, **as_inputs(model, batch)).float(), targets
-
-
-def judged(logits: Tensor, targets: Tensor, predicted: int) -> Restored:
-    """The summed loss of such predictions."""
-    losses, right = judge(logits, targets)
-    return Restored(losses.sum(), predicted, right.sum())

@@ -32,7 +32,7 @@ from transformers import DebertaV2ForTokenClassification, ElectraForPreTraining,
 
 from unmask.errors import BadInput
 from unmask.models.inputs import as_inputs
-from unmask.objectives.mlm import IN_PLACE, judged, predictions
+from unmask.objectives.mlm import IN_PLACE, restore
 from unmask.objectives.objective import FILL_MASK, Build, Card, Export, Objective, Outcome, device_of
 from unmask.records import Batch, Reals
 
@@ -91,9 +91,9 @@ class Replaced(Objective):
     def outcome(self, learner: Module, batch: Batch) -> Outcome:
         """Cross-entropy of the generator at the hidden positions, and of the discriminator everywhere."""
         assert isinstance(learner, Pair)
-        logits, targets = predictions(learner.generator, batch)
-        restored = judged(logits, targets, len(batch.targets))
-        filled, labels = fill(batch, draw(logits.detach()[: len(batch.targets)]))
+        drawn: list[Tensor] = []
+        restored = restore(learner.generator, batch, look=lambda logits: drawn.append(draw(logits)))
+        filled, labels = fill(batch, torch.cat(drawn)[: len(batch.targets)])
         real = torch.from_numpy(batch.documents > 0).to(device_of(learner))
         inputs = as_inputs(learner.discriminator, batch)
         del inputs["input_ids"]

@@ -23,7 +23,7 @@ from unmask.models.families import MASKED_LMS
 from unmask.models.heads import BOUNDARY, Boundary, states_kept
 from unmask.objectives.mlm import restore
 from unmask.objectives.objective import Build, Export, Objective, Outcome
-from unmask.objectives.vocabulary import Guesses, judged, rounded
+from unmask.objectives.vocabulary import Guesses, decoded, rounded
 from unmask.records import Batch
 
 
@@ -102,9 +102,5 @@ def boundary_guesses(learner: Bounded, states: Tensor, batch: Batch) -> Guesses:
     embeddings = learner.model.get_input_embeddings().weight
     assert isinstance(embeddings, Tensor)
     flat = states.flatten(0, 1)
-
-    def head(chunk: slice) -> Tensor:
-        logits: Tensor = learner.boundary(flat[before[chunk]], flat[after[chunk]], places[chunk], embeddings)
-        return logits
-
-    return judged(head, targets, len(batch.targets), len(embeddings))
+    made = learner.boundary.states(flat[before], flat[after], places)
+    return decoded(made, embeddings, learner.boundary.bias, targets).first(len(batch.targets))

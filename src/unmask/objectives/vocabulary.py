@@ -1,8 +1,8 @@
 """What a model makes of the tokens it predicts: the loss of each and whether its best guess was right.
 
 In: a model, positions, the tokens that belong there. Out: a loss for each, in nats. Logits exist at these positions
-only, and where even those are many they exist a chunk at a time: the head is run again in the backward pass, a chunk
-at a time too, so that memory stays flat however many positions and however large the vocabulary.
+only, and where even those are many they exist a chunk at a time and are made again in the backward pass, so that
+memory stays flat however many positions and however large the vocabulary.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 
-from unmask.models.sparse import head, logits_at, states_at
+from unmask.models.sparse import decoder, states_at
 from unmask.records import Integers
 
 ROUND = 64
 IGNORED = -100
 WHOLE = 1 << 26  # logits that are computed at once: 256 MB of them
+CACHED = 1 << 18  # logits that are looked at together: 1 MB of them
+
+
+Look = Callable[[Tensor], object]  # is shown the logits, some rows at a time, before they are gone
 
 
 @dataclass(frozen=True)
@@ -33,36 +36,39 @@ class Guesses:
     losses: Tensor  # P, nats
     right: Tensor  # P, whether the best guess was right
 
+    def first(self, count: int) -> Guesses:
+        """The first of them."""
+        return Guesses(self.losses[:count], self.right[:count])
+
 
 def predict(
-    model: PreTrainedModel, positions: Integers, targets: Integers, *, never: int | None = None, **inputs: Any
+    model: PreTrainedModel,
+    positions: Integers,
+    targets: Integers,
+    *,
+    never: int | None = None,
+    look: Look | None = None,
+    **inputs: Any,
 ) -> Guesses:
     """Predict the targets at flat positions of the inputs; `never` is an id that no prediction can be."""
-    count = len(targets)
     where, what = rounded(positions, targets, model.device)
-    if len(where) <= at_once(model.config.vocab_size):
-        losses, right = judge(logits_at(model, where, **inputs), what, never)
-        return Guesses(losses[:count], right[:count])
-    states = states_at(model, where, **inputs)
-    return judged(lambda chunk: head(model, states[chunk]), what, count, model.config.vocab_size, never)
+    last = decoder(model)
+    bias: Tensor | None = last.bias
+    if never is not None:
+        barred = torch.zeros(len(last.weight), device=model.device)
+        barred[never] = -torch.inf
+        bias = barred if bias is None else bias + barred
+    return decoded(states_at(model, where, **inputs), last.weight, bias, what, look).first(len(targets))
 
 
-def judged(
-    logits: Callable[[slice], Tensor], targets: Tensor, count: int, vocabulary: int, never: int | None = None
-) -> Guesses:
-    """What came of `count` predictions whose logits can be had for any slice of them, as many at once as may be."""
-    size = at_once(vocabulary)
-
-    def part(begin: int) -> tuple[Tensor, Tensor]:
-        chunk = slice(begin, begin + size)
-        return judge(logits(chunk), targets[chunk], never)
-
-    if len(targets) <= size:
-        losses, right = part(0)
-        return Guesses(losses[:count], right[:count])
-    parts = [checkpoint(part, begin, use_reentrant=False) for begin in range(0, len(targets), size)]
-    losses, right = (torch.cat(each) for each in zip(*parts, strict=True))
-    return Guesses(losses[:count], right[:count])
+def decoded(states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, look: Look | None = None) -> Guesses:
+    """What came of predictions by states P×D that are compared with the vectors of the tokens, V×D."""
+    kind = states.device.type
+    if torch.is_autocast_enabled(kind):
+        states, weight = (each.to(torch.get_autocast_dtype(kind)) for each in (states, weight))
+    with torch.autocast(kind, enabled=False):
+        losses, right = Decoding.apply(states, weight, bias, targets, look)  # type: ignore[no-untyped-call]
+    return Guesses(losses, right)
 
 
 def at_once(vocabulary: int) -> int:
@@ -81,51 +87,93 @@ def rounded(positions: Integers, targets: Integers, device: torch.device) -> tup
     return where.to(device), F.pad(torch.from_numpy(targets), (0, filling), value=IGNORED).to(device)
 
 
-def judge(logits: Tensor, targets: Tensor, never: int | None = None) -> tuple[Tensor, Tensor]:
-    """The loss of each row of logits, and whether its largest is the target's."""
-    logits = logits.float()
-    if never is not None:
-        barred = torch.zeros(logits.shape[-1], device=logits.device)
-        barred[never] = -torch.inf
-        logits = logits + barred
-    losses: Tensor = CrossEntropy.apply(logits, targets)  # type: ignore[no-untyped-call]
-    return losses, _largest(logits.detach(), targets)
+class Decoding(Function):
+    """The cross-entropy of each state's logits with its target.
 
+    logits = h Eᵀ + b          loss = log Σ exp(logits) − logits[target]
+    G = softmax(logits) − one-hot(target), by the weight w of each loss:
+    ∂h = w G E                 ∂E = Gᵀ (w h)                 ∂b = w G
 
-class CrossEntropy(Function):
-    """`F.cross_entropy` of each row; its gradient, softmax − one-hot, is made where the logarithms lay.
-
-    torch's own takes two more tensors as large as the logits, one of them zeros: 3 % of a step of mini on a CPU, and
-    a quarter of its memory. The price is that it goes backward once, as torch will say of a second time.
+    The products are as large as they are; the rest is about passing over P×V numbers as seldom as can be. A few rows at
+    a time, which the processor's cache holds, become softmax where the logits lay; nothing else is as large, and w is
+    put on the narrow factors. torch's own, one operation after another, takes 4 % more of a step of mini on a CPU and
+    four times the memory. The price is that it goes backward once, as torch will say of a second time.
     """
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, targets: Tensor) -> Tensor:
-        """Nats, 0 where the target is ignored."""
-        logs = F.log_softmax(logits, -1)
-        ctx.save_for_backward(logs, targets)
-        return -logs.gather(1, _some_target(targets)).squeeze(1).masked_fill(targets == IGNORED, 0.0)
+    def forward(
+        ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, look: Look | None
+    ) -> tuple[Tensor, Tensor]:
+        """Nats, 0 where the target is ignored, and whether the first largest logit is the target's."""
+        ignored = targets == IGNORED
+        some = targets.masked_fill(ignored, 0).unsqueeze(1)
+        losses = torch.empty(len(targets), device=states.device)
+        right = torch.empty_like(ignored)
+        chunks = _slices(len(targets), at_once(len(weight)))
+        kept = None
+        for chunk in chunks:
+            kept = _softmax(states[chunk], weight, bias, some[chunk], losses[chunk], right[chunk], look)
+        ctx.chunks = chunks
+        ctx.save_for_backward(states, weight, bias, some, ignored, kept if len(chunks) == 1 else None)
+        ctx.mark_non_differentiable(right)
+        return losses.masked_fill_(ignored, 0.0), right.masked_fill_(ignored, False)
 
     @staticmethod
-    def backward(ctx: Any, *losses: Tensor) -> tuple[Tensor, None]:
-        """Softmax − one-hot, by the weight of each loss."""
-        logs, targets = ctx.saved_tensors
-        weights = losses[0].masked_fill(targets == IGNORED, 0.0).unsqueeze(1)
-        gradient = logs.exp_().mul_(weights).scatter_add_(1, _some_target(targets), -weights)
-        return gradient, None
+    def backward(ctx: Any, *of: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients of the states, the vectors and the bias."""
+        states, weight, bias, some, ignored, kept = ctx.saved_tensors
+        weights = of[0].masked_fill(ignored, 0.0).unsqueeze(1)
+        for_states, for_weight = torch.empty_like(states), None
+        for_bias = None if bias is None else torch.zeros_like(bias)
+        for chunk in ctx.chunks:
+            gradient = _softmax(states[chunk], weight, bias, some[chunk]) if kept is None else kept
+            gradient.scatter_add_(1, some[chunk], -torch.ones_like(weights[chunk]))
+            if for_bias is not None:
+                for_bias.addmv_(gradient.T, weights[chunk, 0])
+            gradient = gradient.to(weight.dtype)
+            for_states[chunk] = (gradient @ weight).mul_(weights[chunk])
+            narrow = (states[chunk] * weights[chunk]).to(weight.dtype)
+            for_weight = gradient.T @ narrow if for_weight is None else for_weight.addmm_(gradient.T, narrow)
+        return for_states, for_weight, for_bias, None, None
 
 
-def _some_target(targets: Tensor) -> Tensor:
-    """P×1 ids to gather at, those of ignored targets being any."""
-    return targets.masked_fill(targets == IGNORED, 0).unsqueeze(1)
+def _softmax(
+    states: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    targets: Tensor,
+    losses: Tensor | None = None,
+    right: Tensor | None = None,
+    look: Look | None = None,
+) -> Tensor:
+    """The softmax of the logits, P×V; what is to be known of the logits themselves is written where it belongs."""
+    made = (states @ weight.T).float()
+    rows_at_once = max(1, CACHED // len(weight)) if made.device.type == "cpu" else len(made)
+    for rows in _slices(len(made), rows_at_once):
+        part = made[rows]
+        if bias is not None:
+            part.add_(bias)
+        largest = part.amax(-1, keepdim=True)
+        if losses is not None and right is not None:
+            own = part.gather(1, targets[rows])
+            right[rows] = _first(part, targets[rows], own == largest)
+            losses[rows] = (largest - own).squeeze(1)
+        if look is not None:
+            look(part)
+        total = part.sub_(largest).exp_().sum(-1, keepdim=True)
+        part.div_(total)
+        if losses is not None:
+            losses[rows] += total.log().squeeze(1)
+    return made
 
 
-def _largest(logits: Tensor, targets: Tensor) -> Tensor:
-    """Whether a row's first largest logit is its target's; on a CPU asked of the few rows where none is larger."""
-    if logits.device.type != "cpu":
-        return logits.argmax(-1) == targets
-    own = logits.gather(1, _some_target(targets)).squeeze(1)
-    right = (own >= logits.amax(-1)) & (targets != IGNORED)
-    rows = right.nonzero().squeeze(1)
-    right[rows] = logits[rows].argmax(-1) == targets[rows]
-    return right
+def _first(logits: Tensor, targets: Tensor, largest: Tensor) -> Tensor:
+    """Whether the first largest of a row is the target's, where the target's is one of the largest."""
+    first = largest.squeeze(1)
+    among = first.nonzero().squeeze(1)  # few have the largest, and fewer share it: none of them is looked for elsewhere
+    first[among] = logits[among].argmax(-1) == targets[among, 0]
+    return first
+
+
+def _slices(count: int, size: int) -> list[slice]:
+    return [slice(begin, begin + size) for begin in range(0, max(1, count), max(1, size))]
