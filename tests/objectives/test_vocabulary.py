@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from unmask.models import cache
 from unmask.models.families import FAMILIES, build
 from unmask.objectives import vocabulary as vocabularies
 from unmask.objectives.vocabulary import decoded, predict
@@ -68,7 +69,7 @@ def test_a_barred_token_is_never_the_guess_and_takes_no_share_of_the_probability
 def test_the_loss_and_its_gradients_are_those_of_torch_with_ties_and_ignored_targets(
     biased: bool, cached: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vocabularies, "CACHED", cached)
+    monkeypatch.setattr(cache, "CACHED", cached)
     drawn = torch.Generator().manual_seed(1)
     states = torch.randint(-1, 2, (200, 3), generator=drawn).float().requires_grad_()  # many share the largest
     vectors = torch.randint(-1, 2, (11, 3), generator=drawn).float().requires_grad_()

@@ -17,13 +17,13 @@ from torch.autograd import Function
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
+from unmask.models.cache import few_rows
 from unmask.models.sparse import decoder, states_at
 from unmask.records import Integers
 
 ROUND = 64
 IGNORED = -100
 WHOLE = 1 << 26  # logits that are computed at once: 256 MB of them
-CACHED = 1 << 18  # logits that are looked at together: 1 MB of them
 
 
 Look = Callable[[Tensor], object]  # is shown the logits, some rows at a time, before they are gone
@@ -107,16 +107,19 @@ class Decoding(Function):
         """Nats, 0 where the target is ignored, and whether the first largest logit is the target's."""
         ignored = targets == IGNORED
         some = targets.masked_fill(ignored, 0).unsqueeze(1)
-        losses = torch.empty(len(targets), device=states.device)
-        right = torch.empty_like(ignored)
-        chunks = _slices(len(targets), at_once(len(weight)))
-        kept = None
-        for chunk in chunks:
-            kept = _softmax(states[chunk], weight, bias, some[chunk], losses[chunk], right[chunk], look)
-        ctx.chunks = chunks
-        ctx.save_for_backward(states, weight, bias, some, ignored, kept if len(chunks) == 1 else None)
-        ctx.mark_non_differentiable(right)
-        return losses.masked_fill_(ignored, 0.0), right.masked_fill_(ignored, False)
+        size = at_once(len(weight))
+        ctx.chunks = [slice(begin, begin + size) for begin in range(0, max(1, len(targets)), size)]
+        losses, right, kept = [], [], None
+        for chunk in ctx.chunks:
+            made, loss, hit = _softmax(states[chunk], weight, bias, some[chunk], look)
+            losses.append(loss.squeeze(1))
+            right.append(hit.squeeze(1))
+            kept = made if len(ctx.chunks) == 1 else None
+            del made  # before the next are made
+        ctx.save_for_backward(states, weight, bias, some, ignored, kept)
+        hits = torch.cat(right).masked_fill_(ignored, False)
+        ctx.mark_non_differentiable(hits)
+        return torch.cat(losses).masked_fill_(ignored, 0.0), hits
 
     @staticmethod
     def backward(ctx: Any, *of: Tensor) -> tuple[Tensor | None, ...]:
@@ -126,7 +129,7 @@ class Decoding(Function):
         for_states, for_weight = torch.empty_like(states), None
         for_bias = None if bias is None else torch.zeros_like(bias)
         for chunk in ctx.chunks:
-            gradient = _softmax(states[chunk], weight, bias, some[chunk]) if kept is None else kept
+            gradient = _softmax(states[chunk], weight, bias, some[chunk])[0] if kept is None else kept
             gradient.scatter_add_(1, some[chunk], -torch.ones_like(weights[chunk]))
             if for_bias is not None:
                 for_bias.addmv_(gradient.T, weights[chunk, 0])
@@ -138,42 +141,22 @@ class Decoding(Function):
 
 
 def _softmax(
-    states: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    targets: Tensor,
-    losses: Tensor | None = None,
-    right: Tensor | None = None,
-    look: Look | None = None,
-) -> Tensor:
-    """The softmax of the logits, P×V; what is to be known of the logits themselves is written where it belongs."""
+    states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, look: Look | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The softmax of the logits, P×V, the loss of each target, P×1, and whether it is the first largest, P×1."""
     made = (states @ weight.T).float()
-    rows_at_once = max(1, CACHED // len(weight)) if made.device.type == "cpu" else len(made)
-    for rows in _slices(len(made), rows_at_once):
-        part = made[rows]
+    losses, right = made.new_empty(len(made), 1), torch.empty_like(targets, dtype=torch.bool)
+    for logits, target, loss, hit in few_rows(made, targets, losses, right):
         if bias is not None:
-            part.add_(bias)
-        largest = part.amax(-1, keepdim=True)
-        if losses is not None and right is not None:
-            own = part.gather(1, targets[rows])
-            right[rows] = _first(part, targets[rows], own == largest)
-            losses[rows] = (largest - own).squeeze(1)
+            logits.add_(bias)
+        largest = logits.amax(-1, keepdim=True)
+        own = logits.gather(1, target)
+        torch.eq(own, largest, out=hit)
+        among = hit.squeeze(1).nonzero().squeeze(1)  # few have the largest, and fewer share it
+        hit[among] = logits[among].argmax(-1, keepdim=True) == target[among]
         if look is not None:
-            look(part)
-        total = part.sub_(largest).exp_().sum(-1, keepdim=True)
-        part.div_(total)
-        if losses is not None:
-            losses[rows] += total.log().squeeze(1)
-    return made
-
-
-def _first(logits: Tensor, targets: Tensor, largest: Tensor) -> Tensor:
-    """Whether the first largest of a row is the target's, where the target's is one of the largest."""
-    first = largest.squeeze(1)
-    among = first.nonzero().squeeze(1)  # few have the largest, and fewer share it: none of them is looked for elsewhere
-    first[among] = logits[among].argmax(-1) == targets[among, 0]
-    return first
-
-
-def _slices(count: int, size: int) -> list[slice]:
-    return [slice(begin, begin + size) for begin in range(0, max(1, count), max(1, size))]
+            look(logits)
+        total = logits.sub_(largest).exp_().sum(-1, keepdim=True)
+        logits.div_(total)
+        torch.sub(largest, own, out=loss).add_(total.log_())
+    return made, losses, right

@@ -24,6 +24,7 @@ from transformers import PreTrainedModel
 
 from unmask.errors import BadInput
 from unmask.models.layers import layers_of
+from unmask.models.lean import lighten
 from unmask.training.precision import PRECISIONS
 
 DEVICES: dict[str, Callable[[], bool]] = {  # the best first
@@ -83,6 +84,8 @@ def made_ready(learner: Module, computing: Computing, device: torch.device) -> M
         check_compiler(device)
         for layer in layers_of(learner):
             layer.compile(backend=BACKEND)
+    elif device.type == "cpu" and computing.precision == "float32":
+        lighten(learner)
     return learner
 
 

@@ -1,0 +1,72 @@
+"""The shorter ways through ModernBERT's layers lead where the long ones do."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+import torch
+from transformers import PreTrainedModel
+
+from unmask.models import cache
+from unmask.models.families import build
+from unmask.models.lean import Attention, Gate, lighten
+from unmask.records import Vocabulary
+
+VOCABULARY = Vocabulary(size=97, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
+DRAWN = torch.Generator().manual_seed(3)
+IDS = torch.randint(5, 97, (5, 24), generator=DRAWN)
+PLACES = torch.randint(0, 24, (5, 24), generator=DRAWN)
+SEEN = (torch.rand(5, 1, 24, 24, generator=DRAWN) < 0.7) | torch.eye(24, dtype=torch.bool)
+
+
+def pair(dropout: float = 0.0) -> tuple[PreTrainedModel, PreTrainedModel]:
+    model = build("modernbert", "tiny", VOCABULARY, length=24, dropout=dropout, seed=0)
+    light = deepcopy(model)
+    lighten(light)
+    return model, light
+
+
+@pytest.mark.parametrize(
+    "inputs", [{}, {"position_ids": PLACES}, {"attention_mask": SEEN}], ids=lambda each: str(*each)
+)
+@pytest.mark.parametrize("cached", [1, 20_000, 1 << 18])  # a row at a time, some, all
+def test_states_and_gradients_are_those_of_transformers(
+    inputs: dict[str, torch.Tensor], cached: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache, "CACHED", cached)
+    found = []
+    for model in pair():
+        made = model(input_ids=IDS, **inputs).logits
+        made.square().sum().backward()
+        found.append((made.detach(), {name: each.grad for name, each in model.named_parameters()}))
+    (made, gradients), (shorter, theirs) = found
+    assert torch.equal(shorter, made)
+    for name, gradient in gradients.items():
+        torch.testing.assert_close(theirs[name], gradient, rtol=1e-4, atol=1e-5 * float(gradient.abs().max()), msg=name)
+
+
+def test_dropout_drops_the_same() -> None:
+    made = []
+    for model in pair(dropout=0.3):
+        torch.manual_seed(1)
+        made.append(model.train()(input_ids=IDS).logits)
+    assert torch.equal(made[1], made[0])
+
+
+def test_the_layers_take_it_and_the_weights_keep_their_names() -> None:
+    model, light = pair()
+    kinds = {type(module) for module in light.modules()}
+    assert {Attention, Gate} <= kinds and not {Attention, Gate} & {type(module) for module in model.modules()}
+    assert list(light.state_dict()) == list(model.state_dict())
+
+
+def test_what_has_no_shorter_way_stays_as_it_is() -> None:
+    model = build("bert", "tiny", VOCABULARY, length=24, dropout=0.0, seed=0)
+    before = [type(module) for module in model.modules()]
+    lighten(model)
+    assert [type(module) for module in model.modules()] == before
+    model = build("modernbert", "tiny", VOCABULARY, length=24, dropout=0.0, seed=0)
+    model.set_attn_implementation("eager")
+    lighten(model)
+    assert Attention not in {type(module) for module in model.modules()}
