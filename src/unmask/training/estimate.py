@@ -49,7 +49,7 @@ class Cost:
     backward: float
     optimizing: float  # operations of an optimizer's step, on each device
     activations: int  # bytes kept for the backward pass of a micro-batch, at the most
-    logits: int  # of these and their gradients, what is as wide as the vocabulary
+    logits: int  # bytes of what is as wide as the vocabulary; its gradient takes its place
     micros: int  # micro-batches in a step
 
     @property
@@ -133,7 +133,7 @@ class Counted:
             self.seen.add(storage._cdata)
             self.alive.append(tensor)
             if tensor.shape[-1:] == (self.vocabulary,):
-                self.logits += 2 * storage.nbytes()  # and their gradient
+                self.logits += storage.nbytes()  # their gradient takes their place
             else:
                 self.kept += storage.nbytes()
         return tensor
