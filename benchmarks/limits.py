@@ -196,10 +196,10 @@ def visible(loaded: Loaded, dataset: Dataset, limit: int = 16_384) -> tuple[floa
 
 
 def positions(data: Path, out: Path, tokens: int) -> None:
-    """BERT, which learns from 15 to 30 % of its tokens, beside ELECTRA, which learns from all."""
+    """BERT and DeBERTa, which learn from 15 to 30 % of their tokens, beside ELECTRA and DeBERTaV3: from all of them."""
     lines: list[tuple[str, ...]] = []
-    recipes = [recipe(f"{kind}-{SIZE}") for kind in ("bert", "electra")]
-    for budget in (tokens // 4, tokens // 2):
+    recipes = [recipe(f"{kind}-{SIZE}") for kind in ("bert", "electra", "deberta", "deberta-v3")]
+    for budget in (tokens, 2 * tokens):
         found = compare(data, out / f"positions-{budget}", recipes, Budget(tokens=budget), resume=True)
         lines += [
             (f"{budget:,}", each.recipe, *(cell(probed.score, ".1%") for probed in each.probes.values()))
@@ -224,7 +224,7 @@ def generator(data: Path, out: Path, tokens: int) -> None:
         ("model", "bits per byte of held-out text"),
         ("left to right", cell(causal.text_bits_per_byte)),
         ("masked diffusion, at most", cell(diffusion.text_bits_per_byte)),
-        ("masked LM (25 to 15 % hidden), asked as diffusion, at most", cell(bits_per_byte(work))),
+        ("masked LM (30 to 15 % hidden), asked as diffusion, at most", cell(bits_per_byte(work))),
     )
 
 

@@ -46,3 +46,9 @@ def test_an_objective_that_does_not_train_the_family_is_one_line_with_those_it_t
         BadInput, match=r"--recipe causal: the objective .* does not train it; it trains modernbert, bert"
     ):
         recipe("causal", objective=objective)
+
+
+def test_a_kind_may_learn_slower_than_its_size_unless_rates_are_given() -> None:
+    size, slower = recipe("mini").training.optimizing, recipe("electra-mini").training.optimizing
+    assert (slower.muon, slower.adamw) == (size.muon / 3, size.adamw / 3)
+    assert recipe("electra-mini", optimizing=size).training.optimizing == size

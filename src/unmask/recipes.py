@@ -28,6 +28,7 @@ class Kind:
 
     family: str
     training: Mapping[str, Any] = field(default_factory=dict)
+    slower: float = 1.0  # how many times its learning rates go into the size's
 
 
 KINDS = {
@@ -44,7 +45,8 @@ KINDS = {
     "causal-then-mlm": Kind("modernbert", {"objective": "causal until 0.25; mlm"}),
     "spanbert": Kind("bert", {"objective": "spans", "policy": "span", "rate": "0.15"}),
     "deberta": Kind("deberta", {"policy": "ngram"}),
-    "electra": Kind("electra", {"objective": "replaced", "policy": "token mask=1 random=0", "rate": "0.15"}),
+    # the AUC of a tiny detector after 600 steps: 0.516 with the size's rates, 0.566 with a third, 0.556 with a sixth
+    "electra": Kind("electra", {"objective": "replaced", "policy": "token mask=1 random=0", "rate": "0.15"}, slower=3),
     "deberta-v3": Kind(
         "deberta-v3", {"objective": "replaced-disentangled", "policy": "token mask=1 random=0", "rate": "0.15"}
     ),
@@ -64,7 +66,9 @@ def recipe(name: str, **changes: Any) -> Recipe:
     if kind not in KINDS or size not in SIZES:
         kinds, sizes = ", ".join(KINDS), ", ".join(SIZES)
         raise BadInput(f"--recipe {name}: there is no such recipe; kinds are {kinds}, in the sizes {sizes}: bert-mini")
-    training = replace(TRAINING[size], **{**KINDS[kind].training, **changes})
+    usual = TRAINING[size]
+    usual = replace(usual, optimizing=usual.optimizing.slower(KINDS[kind].slower))
+    training = replace(usual, **{**KINDS[kind].training, **changes})
     curriculum = table.parse(training.objective)
     for objective in curriculum.objectives:
         if objective.families is not None and KINDS[kind].family not in objective.families:
