@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 import torch
+from rich.console import Console
 
 from unmask.errors import Damaged
 from unmask.files import sealed, sha256_of, write_json
+from unmask.progress import shown
 from unmask.training.checkpoint import FILES, INDEX, Checkpoint, load, newest, save
 
 
@@ -50,6 +52,15 @@ def test_a_truncated_or_missing_file_is_found(tmp_path: Path, name: str) -> None
     path.unlink()
     with pytest.raises(Damaged):
         load(path.parent)
+
+
+def test_the_damaged_one_is_named_as_it_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "[old] runs"
+    save(folder, moment(1))
+    (save(folder, moment(2)) / INDEX).write_text("{}")
+    with shown(Console(stderr=True, width=1000)):
+        newest(folder)
+    assert "[old] runs/step-0000002" in "".join(capsys.readouterr().err.splitlines())
 
 
 def test_when_every_checkpoint_is_damaged_that_is_said(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -62,7 +63,7 @@ def newest(folder: Path) -> Checkpoint | None:
         try:
             return load(path)
         except Damaged as error:
-            say(f"[yellow]damaged checkpoint passed over:[/] {error}")
+            say(f"[yellow]damaged checkpoint passed over:[/] {escape(str(error))}")
     if paths:
         raise Damaged(f"{folder}: every checkpoint is damaged; start again with another --out")
     return None
