@@ -24,7 +24,7 @@ from unmask.training.allocator import keep_large_blocks
 from unmask.training.loader import Loader
 from unmask.training.work import Work
 
-STEPS = 10_000  # of the run that the batches are taken from: more than any of the loops below
+STEPS = 1_000_000  # of the run that the batches are taken from: more than any of the loops below
 
 
 def speed(work: Work, workers: int, seconds: float) -> tuple[float, float]:

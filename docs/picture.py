@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import tempfile
+from contextlib import chdir
 from pathlib import Path
 
 import tyro
@@ -17,17 +18,16 @@ from unmask.journey import demo
 from unmask.progress import shown
 from unmask.terminal import drawn
 
-PICTURE = Path(__file__).with_name("demo.svg")
+PICTURE = Path(__file__).resolve().with_name("demo.svg")
 
 
 def main(minutes: float = 2.5, out: Path = PICTURE) -> None:
     """Take the journey and keep what it said."""
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    with tempfile.TemporaryDirectory() as place, shown(console, moving=False):
-        result = demo(Path(place) / "demo", minutes, seed=0)
+    with tempfile.TemporaryDirectory() as place, chdir(place), shown(console, moving=False):
+        result = demo(Path("demo"), minutes, seed=0)
         console.print(drawn(result))
-    text = console.export_svg(title="make demo", theme=MONOKAI).replace(place, "")
-    out.write_text(text, encoding="utf-8")
+    out.resolve().write_text(console.export_svg(title="make demo", theme=MONOKAI), encoding="utf-8")
 
 
 if __name__ == "__main__":

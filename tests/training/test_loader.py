@@ -54,6 +54,11 @@ def test_lessons_are_the_same_whoever_prepares_them_and_wherever_one_begins(
         assert all(same(loading.lessons(step), feed.lessons(step, share)) for step in range(first, STEPS))
 
 
+def test_a_step_beyond_the_last_is_prepared_by_whoever_asks(feed: Feed) -> None:
+    with Loader(feed, range(3), first=STEPS - 2, workers=2) as loading:
+        assert all(same(loading.lessons(step), feed.lessons(step)) for step in range(STEPS - 2, STEPS + 2))
+
+
 def test_what_is_prepared_ahead_is_bounded(feed: Feed) -> None:
     with Loader(feed, range(3), workers=2) as loading:
         for step in range(4):

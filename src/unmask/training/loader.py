@@ -117,6 +117,8 @@ class Loader:
     def _batch(self, stretch: Stretch) -> Batch:
         while self.workers:
             self._ask()
+            if self.asked == self.taken:  # beyond the last step: nobody was asked for it
+                break
             worker = self.workers[self.taken % len(self.workers)]
             try:
                 batch = worker.take()
