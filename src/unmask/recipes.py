@@ -45,7 +45,7 @@ KINDS = {
     "causal-then-mlm": Kind("modernbert", {"objective": "causal until 0.25; mlm"}),
     "spanbert": Kind("bert", {"objective": "spans", "policy": "span", "rate": "0.15"}),
     "deberta": Kind("deberta", {"policy": "ngram"}),
-    # the AUC of a tiny detector after 600 steps: 0.516 with the size's rates, 0.566 with a third, 0.556 with a sixth
+    # the AUC of a tiny detector after 600 steps: 0.516 with the size's rates, 0.566 with a third of both
     "electra": Kind("electra", {"objective": "replaced", "policy": "token mask=1 random=0", "rate": "0.15"}, slower=3),
     "deberta-v3": Kind(
         "deberta-v3", {"objective": "replaced-disentangled", "policy": "token mask=1 random=0", "rate": "0.15"}

@@ -14,7 +14,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from unmask.models.sizes import SIZES
 from unmask.recipes import recipe
 from unmask.tokens.dataset import Dataset
-from unmask.training import loop
+from unmask.training import estimate, loop
 from unmask.training.distributed import ALONE
 from unmask.training.estimate import Counted, Imagined, cost, counts, orthogonalising, without_marks
 from unmask.training.loop import Position
@@ -22,6 +22,17 @@ from unmask.training.optimizer import orthogonal
 from unmask.training.work import Work
 
 KINDS = ("modernbert-tiny", "bert-tiny", "electra-tiny")
+
+
+@pytest.mark.parametrize("kind", ["modernbert", "bert", "roberta", "diffusion", "spanbert"])
+def test_what_can_be_counted_without_content_is_not_computed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    devices: list[str] = []
+    real = estimate.counts
+    monkeypatch.setattr(
+        estimate, "counts", lambda *args: devices.append(next(args[0].parameters()).device.type) or real(*args)
+    )
+    cost(recipe(f"{kind}-tiny"), Imagined(1000))
+    assert set(devices) == {"meta"}
 
 
 @pytest.mark.parametrize("name", KINDS)

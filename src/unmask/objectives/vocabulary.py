@@ -64,10 +64,9 @@ def predict(
 def decoded(states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, look: Look | None = None) -> Guesses:
     """What came of predictions by states P×D that are compared with the vectors of the tokens, V×D."""
     kind = states.device.type
-    if torch.is_autocast_enabled(kind):
+    if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):  # an operation of our own is not cast
         states, weight = (each.to(torch.get_autocast_dtype(kind)) for each in (states, weight))
-    with torch.autocast(kind, enabled=False):
-        losses, right = Decoding.apply(states, weight, bias, targets, look)  # type: ignore[no-untyped-call]
+    losses, right = Decoding.apply(states, weight, bias, targets, look)  # type: ignore[no-untyped-call]
     return Guesses(losses, right)
 
 
@@ -151,12 +150,22 @@ def _softmax(
             logits.add_(bias)
         largest = logits.amax(-1, keepdim=True)
         own = logits.gather(1, target)
-        torch.eq(own, largest, out=hit)
-        among = hit.squeeze(1).nonzero().squeeze(1)  # few have the largest, and fewer share it
-        hit[among] = logits[among].argmax(-1, keepdim=True) == target[among]
+        hit.copy_(_is_first(logits, target, own == largest))
         if look is not None:
             look(logits)
         total = logits.sub_(largest).exp_().sum(-1, keepdim=True)
         logits.div_(total)
         torch.sub(largest, own, out=loss).add_(total.log_())
     return made, losses, right
+
+
+def _is_first(logits: Tensor, target: Tensor, largest: Tensor) -> Tensor:
+    """Whether the first largest of each row is the target's, P×1, where it is known whether that is one of the largest.
+
+    A CPU takes long to find the largest of a row and looks only where the target has it, which is seldom; other
+    devices are quick, and to ask them which rows these are would be to wait for them.
+    """
+    if logits.device.type != "cpu":
+        return logits.argmax(-1, keepdim=True) == target
+    among = largest.squeeze(1).nonzero().squeeze(1)
+    return largest.index_copy(0, among, logits[among].argmax(-1, keepdim=True) == target[among])
