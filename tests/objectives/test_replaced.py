@@ -105,13 +105,14 @@ def test_the_loss_of_electra_is_the_one_transformers_computes() -> None:
     torch.testing.assert_close(outcome.losses["detection"] / 10, reference.loss)
 
 
-def test_draws_follow_the_distribution_of_the_logits() -> None:
+@pytest.mark.parametrize("size", [100, 256, 300])  # less than a stretch, whole ones, and some left over
+def test_draws_follow_the_distribution(size: int) -> None:
     torch.manual_seed(0)
-    logits = torch.randn(300) * 1.5
+    logits = torch.randn(size) * 1.5
     logits[5] = -torch.inf
-    drawn = torch.cat([draw(logits.expand(2_000, -1)) for _ in range(20)])
-    counts = drawn.bincount(minlength=300).double()
-    assert len(counts) == 300 and counts[5] == 0
+    drawn = torch.cat([draw(logits.softmax(-1).expand(2_000, -1)) for _ in range(20)])
+    counts = drawn.bincount(minlength=size).double()
+    assert len(counts) == size and counts[5] == 0
     expected = logits.double().softmax(-1) * len(drawn)
     likely = expected > 5
     observed = np.append(counts[likely], counts[~likely].sum())

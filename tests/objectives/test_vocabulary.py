@@ -7,10 +7,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from unmask.models import cache
 from unmask.models.families import FAMILIES, build
 from unmask.objectives import vocabulary as vocabularies
-from unmask.objectives.vocabulary import decoded, predict
+from unmask.objectives.vocabulary import decoded, first_largest, predict
 from unmask.records import Vocabulary
 
 VOCABULARY = Vocabulary(size=97, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
@@ -65,11 +64,7 @@ def test_a_barred_token_is_never_the_guess_and_takes_no_share_of_the_probability
 
 
 @pytest.mark.parametrize("biased", [True, False])
-@pytest.mark.parametrize("cached", [1, 60, 1 << 18])  # a row at a time, five, all
-def test_the_loss_and_its_gradients_are_those_of_torch_with_ties_and_ignored_targets(
-    biased: bool, cached: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cache, "CACHED", cached)
+def test_the_loss_and_its_gradients_are_those_of_torch_with_ties_and_ignored_targets(biased: bool) -> None:
     drawn = torch.Generator().manual_seed(1)
     states = torch.randint(-1, 2, (200, 3), generator=drawn).float().requires_grad_()  # many share the largest
     vectors = torch.randint(-1, 2, (11, 3), generator=drawn).float().requires_grad_()
@@ -84,13 +79,29 @@ def test_the_loss_and_its_gradients_are_those_of_torch_with_ties_and_ignored_tar
     seen: list[torch.Tensor] = []
     found = decoded(states, vectors, bias, targets, look=lambda rows: seen.append(rows.clone()))
     torch.testing.assert_close(found.losses, expected)
-    torch.testing.assert_close(torch.cat(seen), logits)
+    torch.testing.assert_close(torch.cat(seen), logits.softmax(-1))
     assert torch.equal(found.right, logits.argmax(-1) == targets) and 0 < found.right.sum() < len(targets)
 
     gradients = torch.autograd.grad((found.losses * weights).sum(), learnt, retain_graph=True)
     torch.testing.assert_close(gradients, torch.autograd.grad((expected * weights).sum(), learnt))
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         torch.autograd.grad(found.losses.sum(), learnt)
+
+
+@pytest.mark.parametrize("width", [1, 127, 128, 129, 300, 512])
+@pytest.mark.parametrize("kinds", [2, 50, 1_000_000])  # of numbers: many are equal, some, hardly any
+def test_the_first_of_the_largest_is_found(width: int, kinds: int) -> None:
+    rows = torch.randint(0, kinds, (400, width), generator=torch.Generator().manual_seed(3)).float()
+    rows[7] = torch.nan
+    rows[8] = -torch.inf
+    assert torch.equal(first_largest(rows), rows.argmax(-1, keepdim=True))
+
+
+def test_a_loss_is_exact_however_unlikely_its_token() -> None:
+    states, vectors = torch.tensor([[1.0], [-1.0]]), torch.tensor([[0.0], [90.0], [500.0], [-500.0]])
+    targets = torch.tensor([3, 2])
+    expected = F.cross_entropy(states.double() @ vectors.double().T, targets, reduction="none")
+    torch.testing.assert_close(decoded(states, vectors, None, targets).losses.double(), expected)  # 1,000 nats
 
 
 @pytest.mark.parametrize("precision", [torch.bfloat16, torch.float16])

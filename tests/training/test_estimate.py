@@ -71,8 +71,8 @@ def test_operations_follow_from_the_shapes() -> None:
     predicted = 64  # a fifth of the tokens is 24, filled up to a round number
     head = 2 * predicted * (size.width**2 + size.width * vocabulary)
     assert counted.forward == tokens * size.layers * (2 * matrices + attention) + head
-    assert counted.backward == 2 * counted.forward
-    assert (counted.micros, counted.a_step) == (2, 6 * counted.forward + counted.optimizing)
+    assert counted.backward == 2 * counted.forward + 2 * predicted * vocabulary  # of the bias
+    assert (counted.micros, counted.a_step) == (2, 2 * (counted.forward + counted.backward) + counted.optimizing)
 
 
 def test_the_optimizer_s_products_are_counted() -> None:

@@ -92,7 +92,7 @@ class Replaced(Objective):
         """Cross-entropy of the generator at the hidden positions, and of the discriminator everywhere."""
         assert isinstance(learner, Pair)
         drawn: list[Tensor] = []
-        restored = restore(learner.generator, batch, look=lambda logits: drawn.append(draw(logits)))
+        restored = restore(learner.generator, batch, look=lambda probabilities: drawn.append(draw(probabilities)))
         filled, labels = fill(batch, torch.cat(drawn)[: len(batch.targets)])
         real = torch.from_numpy(batch.documents > 0).to(device_of(learner))
         inputs = as_inputs(learner.discriminator, batch)
@@ -170,22 +170,24 @@ def table(model: PreTrainedModel) -> Embedding:
     return embeddings
 
 
-def draw(logits: Tensor) -> Tensor:
-    """One token, P, from the distribution of each of P×V logits, by the Gumbel-max trick.
+def draw(probabilities: Tensor) -> Tensor:
+    """One token, P, from each of P×V distributions, by a race: p over an exponential draw is greatest with chance p.
 
-    A noise for every token of the vocabulary takes longer to draw than the logits to compute. Drawing a stretch of
-    the vocabulary by its summed probability first, then a token in it, is the same draw with 2√V noises.
+    A draw for every token of the vocabulary takes longer than the logits to compute. Drawing a stretch of the
+    vocabulary by its summed probability first, then a token in it, is the same with 2√V draws.
     """
-    count = -(-logits.shape[1] // STRETCH)
-    padded = F.pad(logits, (0, count * STRETCH - logits.shape[1]), value=-torch.inf)
-    stretches = padded.view(len(logits), count, STRETCH)
-    chosen = _likeliest(stretches.logsumexp(-1))
-    return chosen * STRETCH + _likeliest(stretches[torch.arange(len(chosen), device=chosen.device), chosen])
+    size = probabilities.shape[1]
+    whole = size // STRETCH * STRETCH
+    stretches = probabilities[:, :whole].view(len(probabilities), whole // STRETCH, STRETCH).sum(-1)
+    begin = _winner(torch.cat((stretches, probabilities[:, whole:].sum(-1, keepdim=True)), dim=1)) * STRETCH
+    inside = begin + torch.arange(STRETCH, device=begin.device)
+    chances = probabilities.gather(1, inside.clamp(max=size - 1)).masked_fill(inside >= size, 0.0)
+    return (begin + _winner(chances)).squeeze(1)
 
 
-def _likeliest(logits: Tensor) -> Tensor:
-    """Where logits with Gumbel noise, −log of an exponential draw, are greatest."""
-    return (logits - torch.empty_like(logits).exponential_().log()).argmax(-1)
+def _winner(chances: Tensor) -> Tensor:
+    """Where a row's race is won, P×1."""
+    return (chances / torch.empty_like(chances).exponential_()).argmax(-1, keepdim=True)
 
 
 def fill(batch: Batch, drawn: Tensor) -> tuple[Tensor, Tensor]:
