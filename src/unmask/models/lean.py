@@ -1,14 +1,18 @@
-"""ModernBERT's attention and gate with fewer passes over memory, for float32 on a CPU.
+"""ModernBERT's layers with fewer passes over memory, for float32 on a CPU.
 
-In: a model whose layers are transformers' own. Out: the same model, weights and results, whose layers take two shorter
-ways. Products take most of a step at any size; what is left is reading and writing, and transformers, written for
-compilers that fuse it, does a lot of that: turning queries and keys by their position makes ten tensors, and one
-gradient for queries, keys and values is put together from three. Here each is one operation that works on a few rows
-at a time, which the processor's cache holds, and writes its gradient where it belongs.
+In: a model whose layers are transformers' own. Out: the same model and weights, whose layers come to the same results,
+rounding aside, by a shorter way. Products take most of a step at any size; what is left is reading and writing, and
+transformers, written for compilers that fuse it, does a lot of that. Here
+
+- a number and its partner, by which a position turns them, lie side by side, so that one product of complex numbers
+  turns them in place: the rows of the matrix that makes them are put in that order, which is a small copy;
+- the gate works on features × tokens instead of tokens × features: its two halves are whole pieces of memory then;
+- the last product of each half of a layer is added onto the states as it is made.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -19,35 +23,78 @@ from torch.nn import Module
 from torch.nn import functional as F
 from transformers.activations import GELUActivation
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-from transformers.models.modernbert.modeling_modernbert import ModernBertAttention, ModernBertMLP
-
-from unmask.models.cache import few_rows
+from transformers.models.modernbert.modeling_modernbert import (
+    ModernBertAttention,
+    ModernBertEncoderLayer,
+    ModernBertMLP,
+    ModernBertModel,
+    ModernBertRotaryEmbedding,
+)
 
 
 def lighten(learner: Module) -> None:
     """Let the layers that have a shorter way take it."""
-    for module in learner.modules():
-        if type(module) is ModernBertAttention and module.config._attn_implementation == "sdpa":
-            module.__class__ = Attention
-        elif type(module) is ModernBertMLP and type(module.act) is GELUActivation and module.act.act is F.gelu:
-            module.__class__ = Gate
+    for model in learner.modules():
+        if type(model) is ModernBertModel and _is_plain(model):
+            model.rotary_emb.__class__ = Turns
+            for layer in model.layers:
+                layer.__class__, layer.attn.__class__, layer.mlp.__class__ = Layer, Attention, Gate
+
+
+def _is_plain(model: ModernBertModel) -> bool:
+    """Whether its layers are what is written here: torch's attention, exact gates, products without biases."""
+    config, activation = model.config, next(each.act for each in model.modules() if isinstance(each, ModernBertMLP))
+    exact = type(activation) is GELUActivation and activation.act is F.gelu
+    return exact and config._attn_implementation == "sdpa" and not config.attention_bias and not config.mlp_bias
+
+
+class Layer(ModernBertEncoderLayer):
+    """Transformers' layer: attention and gate add to the states themselves."""
+
+    def forward(  # type: ignore[override]
+        self,
+        hidden_states: Tensor,
+        attention_mask: Tensor | None = None,
+        position_embeddings: tuple[Tensor, Tensor] | None = None,
+        **kwargs: Any,
+    ) -> Tensor:
+        """B×L×D states."""
+        normed = self.attn_norm(hidden_states)
+        states = self.attn(normed, position_embeddings, attention_mask, onto=hidden_states, **kwargs)
+        made: Tensor = self.mlp(self.mlp_norm(states), onto=states)
+        return made
+
+
+class Turns(ModernBertRotaryEmbedding):
+    """Transformers' angles as complex numbers, and what turns back."""
+
+    def forward(self, x: Tensor, position_ids: Tensor, layer_type: str) -> tuple[Tensor, Tensor]:
+        """cos ± i sin, B×L×H×D/2 or 1×L×H×D/2: the same for each head, in memory too, which keeps loops long.
+
+        Tokens share positions: each is computed once, and looked up.
+        """
+        places = torch.arange(int(position_ids.max()) + 1)[None]
+        cos, sin = (each[0].chunk(2, dim=-1)[0] for each in super().forward(x, places, layer_type))
+        forth = torch.complex(cos, sin).unsqueeze(1).repeat(1, self.config.num_attention_heads, 1)
+        where, shape = position_ids.flatten(), position_ids.shape
+        forth, back = (each.index_select(0, where).unflatten(0, shape) for each in (forth, forth.conj().resolve_conj()))
+        return forth, back
 
 
 class Attention(ModernBertAttention):
-    """Transformers' attention, whose queries and keys are turned at once."""
+    """Transformers' attention, whose queries and keys are turned where they lie."""
 
-    def forward(
+    def forward(  # type: ignore[override]
         self,
         hidden_states: Tensor,
-        position_embeddings: tuple[Tensor, Tensor] | None = None,
-        attention_mask: Tensor | None = None,
+        position_embeddings: tuple[Tensor, Tensor],
+        attention_mask: Tensor | None,
+        onto: Tensor,
         **kwargs: Any,
-    ) -> tuple[Tensor, Tensor | None]:
-        """B×L×D states, and no weights of attention."""
-        assert position_embeddings is not None
-        projected = self.Wqkv(hidden_states).unflatten(-1, (3, -1, self.head_dim))
-        query, key, value = Turned.apply(projected, *position_embeddings)
-        found, weights = ALL_ATTENTION_FUNCTIONS["sdpa"](
+    ) -> Tensor:
+        """B×L×D states, added onto others."""
+        query, key, value = Turned.apply(hidden_states, self.Wqkv.weight, *position_embeddings)
+        found, _ = ALL_ATTENTION_FUNCTIONS["sdpa"](
             self,
             query,
             key,
@@ -57,82 +104,104 @@ class Attention(ModernBertAttention):
             scaling=self.head_dim**-0.5,
             **kwargs,
         )
-        return self.out_drop(self.Wo(found.flatten(-2))), weights
+        if _drops(self.out_drop):
+            dropped: Tensor = onto + self.out_drop(self.Wo(found.flatten(-2)))
+            return dropped
+        return torch.addmm(onto.flatten(0, 1), found.flatten(2).flatten(0, 1), self.Wo.weight.T).view_as(onto)
 
 
 class Gate(ModernBertMLP):
-    """Transformers' gated layer, whose gate is one operation."""
+    """Transformers' gated layer as one operation; with dropout, as it is."""
 
-    def forward(self, hidden_states: Tensor) -> Tensor:
-        """B×L×D states."""
-        made: Tensor = self.Wo(self.drop(Gated.apply(self.Wi(hidden_states))))
+    def forward(self, hidden_states: Tensor, onto: Tensor) -> Tensor:  # type: ignore[override]
+        """B×L×D states, added onto others."""
+        if _drops(self.drop):
+            return onto + super().forward(hidden_states)
+        made: Tensor = Gated.apply(hidden_states, self.Wi.weight, self.Wo.weight, onto)
         return made
 
 
-class Turned(Function):
-    """Queries and keys turned by their positions (RoFormer, Su et al. 2021), values as they are.
+def _drops(module: Module) -> bool:
+    return module.training and getattr(module, "p", 0.0) > 0
 
-    B L 3 H D ─▶ 3 × B H L D,   (a, b) ─▶ (a cos − b sin, b cos + a sin) for the two halves of D
+
+class Turned(Function):
+    """Queries, keys and values, the first two turned by their positions (RoFormer, Su et al. 2021).
+
+    x W ─▶ B L 3 H D ─▶ 3 × B H L D,   (a, b) ─▶ (a cos − b sin, b cos + a sin) = (a + ib)(cos + i sin)
+
+    a lies in the first half of D and b in the second; here they lie side by side, in queries and keys alike, which
+    leaves their products as they are.
     """
 
     @staticmethod
-    def forward(ctx: Any, projected: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, ...]:
-        """Cosines and sines are B×L×D or 1×L×D."""
-        rows = len(projected)
-        cos, sin = (each.expand(rows, -1, -1)[:, :, None] for each in (cos, sin))
-        ctx.save_for_backward(cos, sin)
-        turned = torch.empty_like(projected[:, :, :2], memory_format=torch.contiguous_format)
-        for few in few_rows(projected[:, :, :2], cos[:, :, None], sin[:, :, None], turned):
-            turn(*few)
-        query, key, value = turned[:, :, 0], turned[:, :, 1], projected[:, :, 2]
-        return query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+    def forward(ctx: Any, states: Tensor, weight: Tensor, forth: Tensor, back: Tensor) -> tuple[Tensor, ...]:
+        """Of states, B×L×D."""
+        heads, half = forth.shape[2:]
+        paired = weight.index_select(0, side_by_side(heads, half)[0])
+        made = (states @ paired.T).unflatten(-1, (3, heads, half, 2))
+        torch.view_as_complex(made[:, :, :2]).mul_(forth.unsqueeze(2))
+        ctx.save_for_backward(states, paired, back)
+        query, key, value = made.flatten(-2).transpose(1, 3).unbind(2)
+        return query, key, value
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        """The gradients turned back."""
-        cos, sin = ctx.saved_tensors
-        query, key, value = (gradient.transpose(1, 2) for gradient in gradients)
-        rows, length, heads, width = value.shape
-        found = value.new_empty(rows, length, 3, heads, width)
-        for q, k, v, c, s, *into in few_rows(query, key, value, cos, -sin, *found.unbind(2)):
-            turn(q, c, s, into[0])
-            turn(k, c, s, into[1])
-            into[2].copy_(v)
-        return found, None, None
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        """The gradients turned back and put together, then through the product."""
+        states, paired, back = ctx.saved_tensors
+        heads, half = back.shape[2:]
+        made = states.new_empty(*states.shape[:2], 3, heads, half, 2)
+        lying = (each if each.stride(-1) == 1 else each.contiguous() for each in gradients)
+        query, key, value = (each.transpose(1, 2).unflatten(-1, (half, 2)) for each in lying)
+        for nth, gradient in enumerate((query, key)):
+            torch.mul(torch.view_as_complex(gradient), back, out=torch.view_as_complex(made[:, :, nth]))
+        made[:, :, 2].copy_(value)
+        flat = made.flatten(0, 1).flatten(1)
+        for_weight = (flat.T @ states.flatten(0, 1)).index_select(0, side_by_side(heads, half)[1])
+        return (flat @ paired).view_as(states), for_weight, None, None
 
 
-def turn(states: Tensor, cos: Tensor, sin: Tensor, into: Tensor) -> None:
-    """Turn the halves of each vector, rounding as transformers does; `into` is where the result goes."""
-    half = states.shape[-1] // 2
-    torch.mul(states, cos, out=into)
-    into[..., :half].sub_(states[..., half:] * sin[..., :half])
-    into[..., half:].add_(states[..., :half] * sin[..., half:])
+@cache
+def side_by_side(heads: int, half: int) -> tuple[Tensor, Tensor]:
+    """The order of rows that brings partners of queries and keys together and leaves values, and the order back.
+
+    >>> [each.tolist() for each in side_by_side(1, 2)]
+    [[0, 2, 1, 3, 4, 6, 5, 7, 8, 9, 10, 11], [0, 2, 1, 3, 4, 6, 5, 7, 8, 9, 10, 11]]
+    """
+    order = torch.arange(3 * heads * 2 * half).view(3, heads, 2, half)
+    order = torch.cat((order[:2].mT.flatten(), order[2].flatten()))
+    return order, order.argsort()
 
 
 class Gated(Function):
-    """GeGLU (Shazeer 2020): B L 2F ─▶ B L F,   (a, b) ─▶ GELU(a) b."""
+    """A layer with a gate, GeGLU (Shazeer 2020): (a, b) = x Wi ─▶ y + (GELU(a) b) Wo.
+
+    a and b are features × tokens.
+    """
 
     @staticmethod
-    def forward(ctx: Any, projected: Tensor) -> Tensor:
-        """What passes the gate."""
-        passed = projected.new_empty(*projected.shape[:-1], projected.shape[-1] // 2)
-        opened = torch.empty_like(passed)
-        for a, b, o, into in few_rows(*projected.chunk(2, dim=-1), opened, passed):
-            torch.ops.aten.gelu.out(a, out=o)
-            torch.mul(o, b, out=into)
-        ctx.save_for_backward(projected, opened)
-        return passed
+    def forward(ctx: Any, states: Tensor, inner: Tensor, outer: Tensor, onto: Tensor) -> Tensor:
+        """Of states x, added onto y, both B×L×D."""
+        flat = states.flatten(0, 1)
+        made = inner @ flat.T
+        a, b = made.chunk(2)
+        opened = F.gelu(a)
+        passed = opened * b
+        ctx.save_for_backward(flat, inner, outer, made, opened, passed)
+        found = torch.empty_like(onto, memory_format=torch.contiguous_format)  # no view, which FSDP would warn of
+        torch.addmm(onto.flatten(0, 1), passed.T, outer.T, out=found.flatten(0, 1))
+        return found
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        """Into both halves."""
-        projected, opened = ctx.saved_tensors
-        found = torch.empty_like(projected)
-        for a, b, o, g, for_a, for_b in few_rows(
-            *projected.chunk(2, dim=-1), opened, gradient, *found.chunk(2, dim=-1)
-        ):
-            torch.mul(o, g, out=for_b)
-            torch.ops.aten.gelu_backward.grad_input(g * b, a, grad_input=for_a)
-        return found
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
+        """Into the states, both matrices and what they were added onto."""
+        states, inner, outer, made, opened, passed = ctx.saved_tensors
+        flat = gradient.flatten(0, 1)
+        for_passed = outer.T @ flat.T
+        for_made = torch.empty_like(made)
+        (a, b), (for_a, for_b) = made.chunk(2), for_made.chunk(2)
+        torch.mul(opened, for_passed, out=for_b)
+        torch.ops.aten.gelu_backward.grad_input(for_passed.mul_(b), a, grad_input=for_a)
+        return (for_made.T @ inner).view_as(gradient), for_made @ states, (passed @ flat).T, gradient
