@@ -7,7 +7,7 @@ here it runs in float32 on CPUs, and matrices of one shape go through it togethe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -110,20 +110,20 @@ class Muon(torch.optim.Optimizer):
                 if parameter.grad is not None:
                     by_shape.setdefault(parameter.shape, []).append(parameter)
             for (rows, columns), parameters in by_shape.items():
-                updates = orthogonal(torch.stack([whole(self._look_ahead(p, group["momentum"])) for p in parameters]))
-                reach = group["lr"] * sqrt(max(1.0, rows / columns))
-                for parameter, update in zip(parameters, updates, strict=True):
-                    parameter.mul_(1 - group["lr"] * group["weight_decay"]).add_(
-                        part_of(update, parameter), alpha=-reach
-                    )
+                updates = orthogonal(torch.stack([whole(each) for each in self._ahead(parameters, group["momentum"])]))
+                parts = [part_of(update, parameter) for update, parameter in zip(updates, parameters, strict=True)]
+                torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
+                torch._foreach_add_(parameters, parts, alpha=-group["lr"] * sqrt(max(1.0, rows / columns)))
 
-    def _look_ahead(self, parameter: Tensor, momentum: float) -> Tensor:
-        assert parameter.grad is not None
-        state = self.state[parameter]
-        if "momentum" not in state:
-            state["momentum"] = torch.zeros_like(parameter)
-        velocity: Tensor = state["momentum"].lerp_(parameter.grad, 1 - momentum)
-        return parameter.grad.lerp(velocity, momentum)
+    def _ahead(self, parameters: list[Tensor], momentum: float) -> Sequence[Tensor]:
+        """The momentum of each as it will be if the gradient stays (Nesterov)."""
+        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+        for parameter in parameters:
+            if "momentum" not in self.state[parameter]:
+                self.state[parameter]["momentum"] = torch.zeros_like(parameter)
+        velocities = [self.state[parameter]["momentum"] for parameter in parameters]
+        torch._foreach_lerp_(velocities, gradients, 1 - momentum)
+        return torch._foreach_lerp(gradients, velocities, momentum)
 
 
 class Optimizer:

@@ -18,7 +18,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn import Module, Parameter
-from torch.nn.utils import clip_grad_norm_, get_total_norm
+from torch.nn.utils import get_total_norm
 
 from unmask.models.layers import layers_of
 
@@ -52,14 +52,13 @@ def part_of(tensor: Tensor, like: Tensor) -> Tensor:
 
 def clip(parameters: Iterable[Parameter], most: float) -> float:
     """Shrink the whole gradient to a norm of at most `most`; the norm that it had."""
-    own = [parameter for parameter in parameters if parameter.grad is not None]
-    gradients = [parameter.grad for parameter in own if parameter.grad is not None]
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     parts = [gradient for gradient in gradients if is_part(gradient)]
-    if not parts:
-        return float(clip_grad_norm_(own, most))
-    rest = [gradient for gradient in gradients if not is_part(gradient)]
-    norm = float(torch.hypot(whole(get_total_norm(parts)), get_total_norm(rest)))
-    if norm > most:
+    norm = get_total_norm([gradient for gradient in gradients if not is_part(gradient)])
+    if parts:
+        norm = torch.hypot(whole(get_total_norm(parts)), norm)
+    found = float(norm)
+    if found > most:
         for gradient in gradients:
-            gradient.mul_(most / norm)
-    return norm
+            gradient.mul_(most / found)
+    return found
