@@ -16,6 +16,7 @@ from unmask.training.allocator import keep_large_blocks
 from unmask.training.computing import PLAIN, Computing
 from unmask.training.distributed import ALONE
 from unmask.training.feed import Lesson
+from unmask.training.step import Care
 from unmask.training.sums import Sums
 from unmask.training.work import Recipe, Work
 
@@ -51,7 +52,7 @@ def ours(
 def step(work: Work, number: int) -> None:
     """One step of a run, as the loop takes it."""
     work.learner.train()
-    loop.take_step(work.learner, work.optimizer, work.feed, number, ALONE)
+    loop.take_step(work.learner, work.optimizer, work.feed, number, ALONE, care=Care(precision=work.precision))
 
 
 def bare(turn: Turn, *, data: Path, recipe: Recipe, steps: int, computing: Computing = PLAIN) -> None:
@@ -72,7 +73,9 @@ def learn(work: Work, lessons: list[Lesson], number: int) -> None:
         sums.count(lesson.objective, lesson.batch)
     sums.counted(ALONE)
     for lesson in lessons:
-        sums.loss_of(lesson.objective, lesson.objective.outcome(work.learner, lesson.batch)).backward()
+        with work.precision.casting():
+            outcome = lesson.objective.outcome(work.learner, lesson.batch)
+        sums.loss_of(lesson.objective, outcome).backward()
     clip_grad_norm_(work.learner.parameters(), work.recipe.training.optimizing.clip)
     work.optimizer.step(number, work.steps)
     work.optimizer.clear()

@@ -2,6 +2,7 @@
 
     python benchmarks/step.py data                  # mini and small
     python benchmarks/step.py data --compile        # with layers that torch compiled
+    python benchmarks/step.py data --precision bfloat16
     python benchmarks/step.py data --sizes mini --threads 1 --clock processor   # on a machine that is never quiet
 
 The floating-point work of a step (both passes and the optimizer, counted by torch) over its time, as a fraction of the
@@ -12,10 +13,10 @@ overhead is a step of the loop against the bare passes and the optimizer on batc
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from collections import Counter
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from unmask.training.computing import PLAIN, Computing
 from unmask.training.work import Work
 
 STEPS = 1000  # of the run that the steps are taken from
+PROFILES, STEPS_PROFILED = 9, 5
 SIDE, TIMES = 2048, 4  # of the matrix product, and how many make a turn
 
 KINDS = {  # the beginnings of operators' names, the first that fits; an operator is taken with all that it calls
@@ -98,18 +100,16 @@ def operations(work: Work) -> int:
     return counter.get_total_flops()
 
 
-def shares(work: Work, steps: int = 5) -> dict[str, float]:
+def shares(work: Work, steps: int) -> dict[str, float]:
     """The share of a few steps' time in each kind of work, what the profiler adds to it left out."""
     cost = cost_of_an_event()
-    for turn in range(2):  # the first compiles what has to be, and warms up
-        context = profile(activities=[ProfilerActivity.CPU]) if turn else nullcontext()
-        with context:
-            begun = time.perf_counter()
-            for step in range(2, 2 + steps):
-                sides.step(work, step)
-            seconds = time.perf_counter() - begun
-    assert isinstance(context, profile)
-    events = context.events()
+    gc.collect()  # what an earlier profile left would be collected in the middle of this one
+    with profile(activities=[ProfilerActivity.CPU]) as profiled:
+        begun = time.perf_counter()
+        for step in range(steps):
+            sides.step(work, step)
+        seconds = time.perf_counter() - begun
+    events = profiled.events()
     spent: Counter[str] = Counter()
     for event in events:
         if event.cpu_parent is None:
@@ -160,8 +160,9 @@ def main(
     threads: int = 2,
     clock: Clock = "wall",
     compile: bool = False,
+    precision: str = "float32",
 ) -> None:
-    computing = Computing(compile=compile)
+    computing = Computing(compile=compile, precision=precision)
     found: dict[str, dict[str, Any]] = {}
     for size in sizes:
         contenders = {
@@ -179,14 +180,20 @@ def main(
             [flops / a / (2 * SIDE**3 * TIMES / b) for a, b in zip(seconds["step"], seconds["product"], strict=True)]
         )
         overhead = Spread.of([a / b - 1 for a, b in zip(seconds["step"], seconds["bare"], strict=True)])
-        parts = shares(work)
-        found[size] = {"flops": flops, "seconds": seconds, "reached": reached.median, "shares": parts}
+        for step in range(STEPS_PROFILED):  # compiles what has to be, and warms up
+            sides.step(work, step)
+        profiles = [shares(work, STEPS_PROFILED) for _ in range(PROFILES)]
+        parts = {kind: Spread.of([each[kind] for each in profiles]) for kind in profiles[0]}
+        products = Spread.of([each["matrix products"] + each["attention"] for each in profiles])
+        medians = {kind: spread.median for kind, spread in parts.items()}
+        found[size] = {"flops": flops, "seconds": seconds, "reached": reached.median, "shares": medians}
         print(f"\n{size}: {flops / 1e9:.1f} GFLOP a step of {Spread.of(seconds['step']):.3f} s")
         print(f"  matrix product {speed.median / 1e9:.0f} GFLOP/s; the step reaches {reached:.1%} of it")
         print(f"  the loop takes {overhead:.1%} more than the bare passes and optimizer")
         print("  | part of a step | share |\n  |---|---|")
-        for kind, share in sorted(parts.items(), key=lambda item: -item[1]):
+        for kind, share in sorted(parts.items(), key=lambda item: -item[1].median):
             print(f"  | {kind} | {share:.1%} |")
+        print(f"  {products:.1%} of a step is in matrix products and attention, in {PROFILES} profiles")
     print("\n" + json.dumps(found))
 
 
