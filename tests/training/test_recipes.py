@@ -30,6 +30,7 @@ from unmask.training.pretrain import Saving, pretrain
 from unmask.training.work import Recipe, Work
 
 STEPS, STOPPED = 24, 10
+SHORTENED = {"modernbert", "diffusion", "causal-then-mlm"}  # trained as ModernBERT on a CPU: see `models.lean`
 
 
 @dataclass(frozen=True)
@@ -219,8 +220,13 @@ def test_what_is_exported_loads_in_its_stock_class_and_says_the_same(
     inputs = {"input_ids": ids} | ({"decoder_input_ids": ids} if ours.config.is_encoder_decoder else {})
     for weight in theirs.parameters():  # a file's bytes may lie so that a product adds up in another order
         weight.data = weight.data.clone()
+    assert all(torch.equal(weight, ours.get_parameter(name)) for name, weight in theirs.named_parameters())
     with torch.no_grad():
-        assert torch.equal(ours(**inputs)[0], theirs.eval()(**inputs)[0])
+        said, says = ours(**inputs)[0], theirs.eval()(**inputs)[0]
+    if kind in SHORTENED:  # our layers add up in another order
+        torch.testing.assert_close(said, says, rtol=1e-5, atol=1e-5)
+    else:
+        assert torch.equal(said, says)
     card = (result.model / "README.md").read_text()
     assert f"pipeline_tag: {work.objective.card.pipeline}" in card and f"{result.loss:.3f}" in card
 
