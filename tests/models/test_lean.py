@@ -41,6 +41,21 @@ def test_states_and_gradients_are_those_of_transformers(inputs: dict[str, torch.
         torch.testing.assert_close(theirs[name], gradient, rtol=1e-4, atol=1e-5 * float(gradient.abs().max()), msg=name)
 
 
+def test_in_bfloat16_gradients_stray_no_further_than_those_of_transformers() -> None:
+    def gradient(model: PreTrainedModel, enabled: bool) -> torch.Tensor:
+        model.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            made = model(input_ids=IDS, position_ids=PLACES, attention_mask=SEEN).logits
+        made.float().square().sum().backward()
+        assert all(each.grad.dtype == torch.float32 for each in model.parameters() if each.grad is not None)
+        return torch.cat([each.grad.flatten() for each in model.parameters() if each.grad is not None])
+
+    model, light = pair()
+    exact = gradient(model, enabled=False)
+    theirs, ours = ((gradient(each, enabled=True) - exact).norm() / exact.norm() for each in (model, light))
+    assert 1e-4 < ours < 1.1 * theirs
+
+
 def test_dropout_drops_the_same() -> None:
     made = []
     for model in pair(dropout=0.3):

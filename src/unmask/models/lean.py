@@ -1,4 +1,4 @@
-"""ModernBERT's layers with fewer passes over memory, for float32 on a CPU.
+"""ModernBERT's layers with fewer passes over memory, for CPUs.
 
 In: a model whose layers are transformers' own. Out: the same model and weights, whose layers come to the same results,
 rounding aside, by a shorter way. Products take most of a step at any size; what is left is reading and writing, and
@@ -8,6 +8,8 @@ transformers, written for compilers that fuse it, does a lot of that. Here
   turns them in place: the rows of the matrix that makes them are put in that order, which is a small copy;
 - the gate works on features × tokens instead of tokens × features: its two halves are whole pieces of memory then;
 - the last product of each half of a layer is added onto the states as it is made.
+
+Where autocast asks for bfloat16, products and gates are computed in it, positions, attention and sums in float32.
 """
 
 from __future__ import annotations
@@ -94,19 +96,20 @@ class Attention(ModernBertAttention):
     ) -> Tensor:
         """B×L×D states, added onto others."""
         query, key, value = Turned.apply(hidden_states, self.Wqkv.weight, *position_embeddings)
-        found, _ = ALL_ATTENTION_FUNCTIONS["sdpa"](
-            self,
-            query,
-            key,
-            value,
-            attention_mask,
-            dropout=self.attention_dropout if self.training else 0.0,
-            scaling=self.head_dim**-0.5,
-            **kwargs,
-        )
-        if _drops(self.out_drop):
-            dropped: Tensor = onto + self.out_drop(self.Wo(found.flatten(-2)))
-            return dropped
+        with torch.autocast("cpu", enabled=False):  # torch's attention takes twice as long in bfloat16
+            found, _ = ALL_ATTENTION_FUNCTIONS["sdpa"](
+                self,
+                query,
+                key,
+                value,
+                attention_mask,
+                dropout=self.attention_dropout if self.training else 0.0,
+                scaling=self.head_dim**-0.5,
+                **kwargs,
+            )
+        if _drops(self.out_drop) or asked_for() != torch.float32:
+            made: Tensor = onto + self.out_drop(self.Wo(found.flatten(-2)))
+            return made
         return torch.addmm(onto.flatten(0, 1), found.flatten(2).flatten(0, 1), self.Wo.weight.T).view_as(onto)
 
 
@@ -125,6 +128,11 @@ def _drops(module: Module) -> bool:
     return module.training and getattr(module, "p", 0.0) > 0
 
 
+def asked_for() -> torch.dtype:
+    """The precision that products are asked for in."""
+    return torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else torch.float32
+
+
 class Turned(Function):
     """Queries, keys and values, the first two turned by their positions (RoFormer, Su et al. 2021).
 
@@ -138,8 +146,9 @@ class Turned(Function):
     def forward(ctx: Any, states: Tensor, weight: Tensor, forth: Tensor, back: Tensor) -> tuple[Tensor, ...]:
         """Of states, B×L×D."""
         heads, half = forth.shape[2:]
-        paired = weight.index_select(0, side_by_side(heads, half)[0])
-        made = (states @ paired.T).unflatten(-1, (3, heads, half, 2))
+        states = states.to(asked_for())
+        paired = weight.index_select(0, side_by_side(heads, half)[0]).to(states.dtype)
+        made = (states @ paired.T).float().unflatten(-1, (3, heads, half, 2))
         torch.view_as_complex(made[:, :, :2]).mul_(forth.unsqueeze(2))
         ctx.save_for_backward(states, paired, back)
         query, key, value = made.flatten(-2).transpose(1, 3).unbind(2)
@@ -151,15 +160,15 @@ class Turned(Function):
         """The gradients turned back and put together, then through the product."""
         states, paired, back = ctx.saved_tensors
         heads, half = back.shape[2:]
-        made = states.new_empty(*states.shape[:2], 3, heads, half, 2)
+        made = gradients[0].new_empty(*states.shape[:2], 3, heads, half, 2)
         lying = (each if each.stride(-1) == 1 else each.contiguous() for each in gradients)
         query, key, value = (each.transpose(1, 2).unflatten(-1, (half, 2)) for each in lying)
         for nth, gradient in enumerate((query, key)):
             torch.mul(torch.view_as_complex(gradient), back, out=torch.view_as_complex(made[:, :, nth]))
         made[:, :, 2].copy_(value)
-        flat = made.flatten(0, 1).flatten(1)
-        for_weight = (flat.T @ states.flatten(0, 1)).index_select(0, side_by_side(heads, half)[1])
-        return (flat @ paired).view_as(states), for_weight, None, None
+        flat = made.flatten(0, 1).flatten(1).to(states.dtype)
+        for_weight = (flat.T @ states.flatten(0, 1)).float().index_select(0, side_by_side(heads, half)[1])
+        return (flat @ paired).float().view_as(states), for_weight, None, None
 
 
 @cache
@@ -183,12 +192,14 @@ class Gated(Function):
     @staticmethod
     def forward(ctx: Any, states: Tensor, inner: Tensor, outer: Tensor, onto: Tensor) -> Tensor:
         """Of states x, added onto y, both B×L×D."""
-        flat = states.flatten(0, 1)
+        flat, inner, outer = (each.to(asked_for()) for each in (states.flatten(0, 1), inner, outer))
         made = inner @ flat.T
         a, b = made.chunk(2)
         opened = F.gelu(a)
         passed = opened * b
         ctx.save_for_backward(flat, inner, outer, made, opened, passed)
+        if flat.dtype != onto.dtype:
+            return onto + (passed.T @ outer.T).view_as(onto)
         found = torch.empty_like(onto, memory_format=torch.contiguous_format)  # no view, which FSDP would warn of
         torch.addmm(onto.flatten(0, 1), passed.T, outer.T, out=found.flatten(0, 1))
         return found
@@ -198,10 +209,12 @@ class Gated(Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
         """Into the states, both matrices and what they were added onto."""
         states, inner, outer, made, opened, passed = ctx.saved_tensors
-        flat = gradient.flatten(0, 1)
+        flat = gradient.flatten(0, 1).to(states.dtype)
         for_passed = outer.T @ flat.T
         for_made = torch.empty_like(made)
         (a, b), (for_a, for_b) = made.chunk(2), for_made.chunk(2)
         torch.mul(opened, for_passed, out=for_b)
         torch.ops.aten.gelu_backward.grad_input(for_passed.mul_(b), a, grad_input=for_a)
-        return (for_made.T @ inner).view_as(gradient), for_made @ states, (passed @ flat).T, gradient
+        into = for_made.T @ inner, for_made @ states, passed @ flat
+        for_states, for_inner, for_outer = (each.float() for each in into)
+        return for_states.view_as(gradient), for_inner, for_outer.T, gradient

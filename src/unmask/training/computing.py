@@ -84,7 +84,7 @@ def made_ready(learner: Module, computing: Computing, device: torch.device) -> M
         check_compiler(device)
         for layer in layers_of(learner):
             layer.compile(backend=BACKEND)
-    elif device.type == "cpu" and computing.precision == "float32":
+    elif device.type == "cpu" and computing.precision != "float16":
         lighten(learner)
     return learner
 
