@@ -57,7 +57,7 @@ PLAN = Planned(
     passes=1.5,
     flops=1.94e18,
     seconds=2918.0,
-    suggested=Suggested(micro=32, rows=256, rates={"muon": 0.02, "adamw": 0.002}),
+    suggested=Suggested(micro=32, rows=256, rates={"muon": 0.02, "adamw": 0.002}, precision="bfloat16"),
 )
 
 

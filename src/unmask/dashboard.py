@@ -109,12 +109,13 @@ def draw_plan(plan: Planned) -> RenderableType:
         rows.append(("time", duration(plan.seconds) if plan.seconds is not None else each, f"{each}, {_speed(plan)}"))
     suggested = plan.suggested
     rates = ", ".join(f"{name} {rate:.2g}" for name, rate in suggested.rates.items())
+    precision = "" if suggested.precision == "float32" else f" --precision {suggested.precision}"
     return page(
         headline("Planned", Path(plan.recipe), f"on {plan.hardware}, {plan.precision}"),
         table(("", "", ""), rows, numbers=(1,)),
         table(("memory on each device", ""), _memory(plan), numbers=(1,)),
         *_comparison(plan.compared),
-        fact("suggested", f"--micro {suggested.micro} --rows {suggested.rows}; learning rates {rates}"),
+        fact("suggested", f"--micro {suggested.micro} --rows {suggested.rows}{precision}; learning rates {rates}"),
     )
 
 

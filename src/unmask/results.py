@@ -226,11 +226,12 @@ class Listed:
 
 @dataclass(frozen=True, kw_only=True)
 class Suggested:
-    """What would keep the hardware busy: a micro-batch that fits, a batch of them, and the learning rates for it."""
+    """What would keep the hardware busy: a micro-batch that fits, a batch of them, rates and precision."""
 
     micro: int  # blocks
     rows: int  # blocks in a step
     rates: dict[str, float]  # by optimizer, raised with the root of the batch
+    precision: str  # of products, the fastest there
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from unmask.errors import BadInput
 from unmask.files import sealed
 from unmask.recipes import recipe
 from unmask.tokens.dataset import Dataset
-from unmask.training import forecast
+from unmask.training import forecast, hardware
 from unmask.training.budget import Budget
 from unmask.training.estimate import Cost, Imagined
 from unmask.training.forecast import (
@@ -21,6 +21,7 @@ from unmask.training.forecast import (
     compare,
     memory_of,
     plan,
+    precision_of,
     recipe_of,
     reckoned,
     steps_of,
@@ -79,7 +80,7 @@ def test_the_suggested_batch_fits_keeps_devices_busy_and_takes_its_rate_along() 
     assert found.rates == pytest.approx({"muon": 3e-2 * sqrt(4), "adamw": 3e-3 * sqrt(4)})
     few = suggested(COST, HARDWARE, TINY.training, 64 * 128 * 1000)  # tokens for a thousand steps of 64 blocks
     assert (few.micro, few.rows) == (16, 64)
-    alone = Hardware(name="here", devices=1, memory=10**9, peak=1e9, precision="float32")
+    alone = Hardware(name="here", devices=1, memory=10**9, peak=1e9, precision="float32", processor=True)
     assert suggested(COST, alone, TINY.training, None).rows == TINY.training.rows
     assert suggested(COST, replace(alone, memory=20_000), TINY.training, None).micro == 1
 
@@ -101,8 +102,30 @@ def test_without_hardware_real_steps_are_timed(data: Path, monkeypatch: pytest.M
     assert planned.seconds_per_step is not None and planned.seconds_per_step > 0
     assert planned.utilisation == pytest.approx(planned.flops_per_step / planned.seconds_per_step / planned.peak)
     assert planned.passes == pytest.approx(1, abs=0.01) and planned.hardware.startswith("this machine")
+    assert planned.precision == "float32" and planned.suggested.precision in ("float32", "bfloat16")
     without = plan(recipe("bert-tiny", length=128, rows=32, micro=32), Imagined(500), Budget(steps=10))
     assert without.seconds is None and without.utilisation is None and without.tokens == 10 * 32 * 128
+
+
+def test_steps_are_timed_in_the_precision_that_is_asked_for(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecast, "CALIBRATION", 0.0)
+    used: list[str] = []
+    timed = forecast.seconds_a_step
+    monkeypatch.setattr(
+        forecast, "seconds_a_step", lambda work, *rest: used.append(work.computing.precision) or timed(work, *rest)
+    )
+    small = recipe("tiny", length=32, rows=2, micro=2)
+    assert plan(small, Dataset.open(data), Budget(), precision="bfloat16").precision == "bfloat16"
+    assert used == ["bfloat16"]
+    with pytest.raises(BadInput, match="--precision int8"):
+        plan(small, Dataset.open(data), Budget(), precision="int8")
+
+
+def test_bfloat16_is_suggested_where_its_products_are_much_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    for times, precision in ((0.25, "float32"), (1.2, "float32"), (2.0, "bfloat16")):
+        speeds = {"float32": 1e9, "bfloat16": times * 1e9}
+        monkeypatch.setattr(hardware, "product_speed", speeds.__getitem__)
+        assert hardware.fastest_here() == precision
 
 
 def test_a_run_is_compared_with_its_plan_over_the_steps_it_has_taken(tmp_path: Path) -> None:
@@ -110,7 +133,7 @@ def test_a_run_is_compared_with_its_plan_over_the_steps_it_has_taken(tmp_path: P
     (tmp_path / "run.json").write_text(json.dumps(sealed(json.loads(json.dumps(known)))))
     lines = [{"step": step, "tokens": step * 4000, "tokens_per_second": 2000.0} for step in range(1, 11)]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert recipe_of(tmp_path) == (TINY, 40)
+    assert recipe_of(tmp_path) == (TINY, 40) and precision_of(tmp_path) == "float32"
     planned = replace(plan(TINY, Imagined(500), Budget(steps=40), HARDWARE), seconds_per_step=3.0)
     beside = compare(planned, tmp_path).compared
     assert beside is not None

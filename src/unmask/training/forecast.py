@@ -15,9 +15,10 @@ from unmask.results import Planned, Suggested, Took
 from unmask.tokens.dataset import Dataset
 from unmask.training.allocator import keep_large_blocks
 from unmask.training.budget import Budget, seconds_a_step, seconds_a_validated_token
+from unmask.training.computing import Computing
 from unmask.training.distributed import ALONE
 from unmask.training.estimate import Cost, Imagined, cost, without_marks
-from unmask.training.hardware import Hardware, this_machine
+from unmask.training.hardware import Hardware, fastest_here, this_machine
 from unmask.training.history import read, summary
 from unmask.training.loop import Training
 from unmask.training.optimizer import Optimizing
@@ -44,21 +45,22 @@ def plan(
     budget: Budget,
     hardware: Hardware | None = None,
     *,
+    precision: str | None = None,
     utilisation: float = 0.4,
     seed: int = 0,
 ) -> Planned:
-    """Reckon what a recipe takes on some data."""
+    """Reckon what a recipe takes on some data; without hardware on this machine, in float32 or what is asked for."""
     if not 0 < utilisation <= 1:
         raise BadInput(f"--utilisation {utilisation}: give a share of the peak, such as 0.4")
     settings = recipe.training
     counted = cost(without_marks(recipe) if isinstance(data, Imagined) else recipe, data, seed=seed)
     here = hardware is None
-    hardware = hardware or this_machine()
+    hardware = hardware or this_machine(Computing(precision=precision or "float32").precision)
     pace = None
     if not here:
         pace = reckoned(counted, hardware, utilisation, settings)
     elif isinstance(data, Dataset):
-        pace = measured(data, recipe, seed)
+        pace = measured(data, recipe, seed, hardware.precision)
     block = settings.rows * settings.length
     text = int(data.manifest["tokens"]["train"]) if isinstance(data, Dataset) else 0
     steps = steps_of(budget, block, text, pace)
@@ -101,10 +103,10 @@ def reckoned(counted: Cost, hardware: Hardware, utilisation: float, settings: Tr
     return Pace(a_step, counted.forward / a_micro_batch / speed / hardware.devices)
 
 
-def measured(data: Dataset, recipe: Recipe, seed: int) -> Pace:
+def measured(data: Dataset, recipe: Recipe, seed: int, precision: str) -> Pace:
     """The pace of real steps on this machine, with memory kept between them as a run keeps it."""
     keep_large_blocks()
-    work = Work.of(data, recipe, USUAL_STEPS, seed)
+    work = Work.of(data, recipe, USUAL_STEPS, seed, Computing(precision=precision))
     return Pace(seconds_a_step(work, CALIBRATION, ALONE), seconds_a_validated_token(work, ALONE))
 
 
@@ -140,7 +142,7 @@ def memory_of(counted: Cost, hardware: Hardware) -> dict[str, int]:
 
 
 def suggested(counted: Cost, hardware: Hardware, settings: Training, tokens: int | None) -> Suggested:
-    """A batch that fits and keeps every device busy, never smaller than the recipe's, with its learning rates.
+    """A batch that fits and keeps every device busy, never smaller than the recipe's, its learning rates and precision.
 
     A batch that is k times as large takes √k times the rate (Malladi et al. 2022, for Adam and its like).
     """
@@ -149,10 +151,7 @@ def suggested(counted: Cost, hardware: Hardware, settings: Training, tokens: int
     a_row = (memory["activations"] + memory["logits"]) / micro
     kept = sum(memory.values()) - memory["activations"] - memory["logits"]
     fitting = max(1, int((ROOM * hardware.memory - kept) / a_row))
-    if hardware.devices == 1 and hardware.precision == "float32":
-        wanted = micro  # a processor is busy with little
-    else:
-        wanted = max(ceil(BUSY / settings.length), ceil(settings.rows / hardware.devices))
+    wanted = micro if hardware.processor else max(ceil(BUSY / settings.length), ceil(settings.rows / hardware.devices))
     own = 2 ** int(min(fitting, wanted)).bit_length() // 2  # a power of two, not above
     most = max(settings.rows, (tokens or inf) / LEAST_STEPS / settings.length)
     while own > 1 and own * hardware.devices > most:
@@ -160,7 +159,8 @@ def suggested(counted: Cost, hardware: Hardware, settings: Training, tokens: int
     rows = max(settings.rows, own * hardware.devices)
     factor = sqrt(rows / settings.rows)
     rates = {"muon": settings.optimizing.muon * factor, "adamw": settings.optimizing.adamw * factor}
-    return Suggested(micro=own, rows=rows, rates=rates)
+    precision = fastest_here() if hardware.processor else hardware.precision
+    return Suggested(micro=own, rows=rows, rates=rates, precision=precision)
 
 
 def _used(counted: Cost, hardware: Hardware, a_step: float | None) -> float | None:
@@ -182,6 +182,11 @@ def compare(planned: Planned, run: Path) -> Planned:
         tokens=took.tokens,
     )
     return replace(planned, compared=beside)
+
+
+def precision_of(run: Path) -> str:
+    """What a run computes in."""
+    return str(read(run).description.get("computing", {}).get("precision", "float32"))
 
 
 def recipe_of(run: Path) -> tuple[Recipe, int | None]:

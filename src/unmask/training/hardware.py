@@ -15,9 +15,11 @@ from typing import NamedTuple
 import torch
 
 from unmask.errors import BadInput
+from unmask.training.precision import PRECISIONS
 
 TRIALS, SIDE = 6, 1024  # matrix products that find out how fast this machine is, and how large they are
 HALF, SINGLE = ("bfloat16", "float16"), "float32"
+WORTHWHILE = 1.5  # times as fast as in float32 products have to be: the rest of a step gains nothing
 
 
 class Accelerator(NamedTuple):
@@ -68,13 +70,14 @@ class Hardware:
     memory: int  # bytes on each device
     peak: float  # operations a second on each device
     precision: str  # in which products are computed at that speed
+    processor: bool = False  # a CPU, which is busy with little
 
 
 def named(line: str, precision: str | None = None) -> Hardware:
     """The hardware of a line such as "8xA100"; products in the fastest precision unless another is asked for.
 
-    >>> named("8xA100")
-    Hardware(name='8 × A100', devices=8, memory=80000000000, peak=312000000000000.0, precision='bfloat16')
+    >>> named("8xA100").name, named("8xA100").precision, named("8xA100").peak
+    ('8 × A100', 'bfloat16', 312000000000000.0)
     >>> named("rtx4090", "float32").peak, named("2 x 40TFLOPS/16GB").name
     (82600000000000.0, '2 × 40TFLOPS/16GB')
     """
@@ -115,19 +118,30 @@ def _letters(name: str) -> str:
     return re.sub(r"[^a-z0-9]|nvidia|amd|geforce|sxm\d?|80gb$", "", name.lower())
 
 
-def this_machine() -> Hardware:
-    """This machine's processors: all of their memory, and the speed of a float32 product as it is just now."""
-    matrix = torch.ones(SIDE, SIDE)
-    best = float("inf")
-    for _ in range(TRIALS):
-        begun = time.perf_counter()
-        matrix @ matrix
-        best = min(best, time.perf_counter() - begun)
+def this_machine(precision: str = SINGLE) -> Hardware:
+    """This machine's processors: all of their memory, and the speed of a product as it is just now."""
     threads = torch.get_num_threads()
     return Hardware(
         name=f"this machine, {threads} thread{'' if threads == 1 else 's'}",
         devices=1,
         memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        peak=2 * SIDE**3 / best,
-        precision=SINGLE,
+        peak=product_speed(precision),
+        precision=precision,
+        processor=True,
     )
+
+
+def product_speed(precision: str) -> float:
+    """Operations a second of a matrix product on this machine's processors, the best of a few trials."""
+    matrix = torch.ones(SIDE, SIDE, dtype=PRECISIONS[precision])
+    best = float("inf")
+    for _ in range(TRIALS):
+        begun = time.perf_counter()
+        matrix @ matrix
+        best = min(best, time.perf_counter() - begun)
+    return 2 * SIDE**3 / best
+
+
+def fastest_here() -> str:
+    """The precision to train in on this machine: bfloat16 where its products are so much faster that steps are too."""
+    return "bfloat16" if product_speed("bfloat16") > WORTHWHILE * product_speed(SINGLE) else SINGLE

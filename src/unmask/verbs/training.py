@@ -37,7 +37,7 @@ def plan(
         data: The data directory to train on.
         vocab_size: The size of the vocabulary, where there is no data yet.
         hardware: What to train on: 8xA100, RTX 4090, or its figures: 4x100TFLOPS/32GB; this machine if not given.
-        precision: Of products on that hardware: bfloat16, float16 or float32; the fastest if not given.
+        precision: Of products: bfloat16, float16 or float32; if not given, that hardware's fastest, and here float32.
         utilisation: The part of the hardware's published peak that is reckoned with.
         minutes: The budget in minutes of training.
         steps: The budget in steps.
@@ -65,7 +65,8 @@ def plan(
     if compare is not None:
         chosen, taken = forecast.recipe_of(Path(compare))
         budget = budget if budget.given else Budget(steps=taken)
-    planned = forecast.plan(chosen, text, budget, given, utilisation=utilisation)
+        precision = precision or forecast.precision_of(Path(compare))
+    planned = forecast.plan(chosen, text, budget, given, precision=precision, utilisation=utilisation)
     return planned if compare is None else forecast.compare(planned, Path(compare))
 
 
