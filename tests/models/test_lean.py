@@ -53,7 +53,7 @@ def test_in_bfloat16_gradients_stray_no_further_than_those_of_transformers() -> 
     model, light = pair()
     exact = gradient(model, enabled=False)
     theirs, ours = ((gradient(each, enabled=True) - exact).norm() / exact.norm() for each in (model, light))
-    assert 1e-4 < ours < 1.1 * theirs
+    assert 1e-4 < ours < 1.25 * theirs
 
 
 def test_dropout_drops_the_same() -> None:
