@@ -7,7 +7,6 @@ from pathlib import Path
 
 import rival
 import torch
-from torch.nn.utils import clip_grad_norm_
 from turns import Turn
 
 from unmask.tokens.dataset import Dataset
@@ -16,6 +15,7 @@ from unmask.training.allocator import keep_large_blocks
 from unmask.training.computing import PLAIN, Computing
 from unmask.training.distributed import ALONE
 from unmask.training.feed import Lesson
+from unmask.training.sharding import clip
 from unmask.training.step import Care
 from unmask.training.sums import Sums
 from unmask.training.work import Recipe, Work
@@ -76,7 +76,7 @@ def learn(work: Work, lessons: list[Lesson], number: int) -> None:
         with work.precision.casting():
             outcome = lesson.objective.outcome(work.learner, lesson.batch)
         sums.loss_of(lesson.objective, outcome).backward()
-    clip_grad_norm_(work.learner.parameters(), work.recipe.training.optimizing.clip)
+    clip(work.learner.parameters(), work.recipe.training.optimizing.clip)
     work.optimizer.step(number, work.steps)
     work.optimizer.clear()
 

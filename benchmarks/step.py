@@ -101,13 +101,13 @@ def operations(work: Work) -> int:
 
 
 def shares(work: Work, steps: int) -> dict[str, float]:
-    """The share of a few steps' time in each kind of work, what the profiler adds to it left out."""
+    """The share of each kind of work in the time of a few steps from the middle of the run, the profiler's left out."""
     cost = cost_of_an_event()
     gc.collect()  # what an earlier profile left would be collected in the middle of this one
     with profile(activities=[ProfilerActivity.CPU]) as profiled:
         begun = time.perf_counter()
         for step in range(steps):
-            sides.step(work, step)
+            sides.step(work, STEPS // 2 + step)
         seconds = time.perf_counter() - begun
     events = profiled.events()
     spent: Counter[str] = Counter()
@@ -126,7 +126,7 @@ def add(event: Any, spent: Counter[str], cost: float) -> int:
     if kind is not None:
         spent[kind] += event.time_range.elapsed_us() - cost * (inside + 1)
     elif (calling := fitting(event.name, CALLING)) is not None:
-        spent[calling] += event.self_cpu_time_total - cost * (len(event.cpu_children) + 1)
+        spent[calling] += event.self_cpu_time_total - cost
     return inside + 1
 
 
@@ -170,6 +170,8 @@ def main(
             "step": partial(sides.ours, data=data, recipe=recipe(size), steps=STEPS, computing=computing),
             "bare": partial(sides.bare, data=data, recipe=recipe(size), steps=STEPS, computing=computing),
         }
+        if computing != PLAIN:
+            contenders["plain"] = partial(sides.ours, data=data, recipe=recipe(size), steps=STEPS)
         seconds = race(contenders, rounds, threads=threads, clock=clock)
         torch.set_num_threads(threads)
         keep_large_blocks()
@@ -181,7 +183,7 @@ def main(
         )
         overhead = Spread.of([a / b - 1 for a, b in zip(seconds["step"], seconds["bare"], strict=True)])
         for step in range(STEPS_PROFILED):  # compiles what has to be, and warms up
-            sides.step(work, step)
+            sides.step(work, STEPS // 2 + step)
         profiles = [shares(work, STEPS_PROFILED) for _ in range(PROFILES)]
         parts = {kind: Spread.of([each[kind] for each in profiles]) for kind in profiles[0]}
         products = Spread.of([each["matrix products"] + each["attention"] for each in profiles])
@@ -190,6 +192,9 @@ def main(
         print(f"\n{size}: {flops / 1e9:.1f} GFLOP a step of {Spread.of(seconds['step']):.3f} s")
         print(f"  matrix product {speed.median / 1e9:.0f} GFLOP/s; the step reaches {reached:.1%} of it")
         print(f"  the loop takes {overhead:.1%} more than the bare passes and optimizer")
+        if computing != PLAIN:
+            times = Spread.of([a / b for a, b in zip(seconds["plain"], seconds["step"], strict=True)])
+            print(f"  {times:.2f} times as fast as in float32 and without --compile")
         print("  | part of a step | share |\n  |---|---|")
         for kind, share in sorted(parts.items(), key=lambda item: -item[1].median):
             print(f"  | {kind} | {share:.1%} |")

@@ -96,7 +96,7 @@ class Attention(ModernBertAttention):
     ) -> Tensor:
         """B×L×D states, added onto others."""
         query, key, value = Turned.apply(hidden_states, self.Wqkv.weight, *position_embeddings)
-        with torch.autocast("cpu", enabled=False):  # torch's attention takes twice as long in bfloat16
+        with torch.autocast("cpu", enabled=False):  # torch's attention takes longer in bfloat16
             found, _ = ALL_ATTENTION_FUNCTIONS["sdpa"](
                 self,
                 query,

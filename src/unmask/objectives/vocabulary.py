@@ -95,8 +95,8 @@ class Decoding(Function):
 
     The products are as large as they are; the rest is about passing over P×V numbers as seldom as can be. The softmax
     is made where the logits lay; nothing else is as large, and w is put on the narrow factors. torch's own, one
-    operation after another, makes three more tensors as large and takes 4 % more of a step of mini on a CPU. The price
-    is that it goes backward once, as torch will say of a second time.
+    operation after another, makes three more tensors as large. The price is that it goes backward once, as torch will
+    say of a second time.
     """
 
     @staticmethod

@@ -55,12 +55,13 @@ def plan(
     settings = recipe.training
     counted = cost(without_marks(recipe) if isinstance(data, Imagined) else recipe, data, seed=seed)
     here = hardware is None
-    hardware = hardware or this_machine(Computing(precision=precision or "float32").precision)
+    computing = Computing(precision=precision or "float32")
+    hardware = hardware or this_machine(computing.precision)
     pace = None
     if not here:
         pace = reckoned(counted, hardware, utilisation, settings)
     elif isinstance(data, Dataset):
-        pace = measured(data, recipe, seed, hardware.precision)
+        pace = measured(data, recipe, seed, computing)
     block = settings.rows * settings.length
     text = int(data.manifest["tokens"]["train"]) if isinstance(data, Dataset) else 0
     steps = steps_of(budget, block, text, pace)
@@ -103,10 +104,10 @@ def reckoned(counted: Cost, hardware: Hardware, utilisation: float, settings: Tr
     return Pace(a_step, counted.forward / a_micro_batch / speed / hardware.devices)
 
 
-def measured(data: Dataset, recipe: Recipe, seed: int, precision: str) -> Pace:
+def measured(data: Dataset, recipe: Recipe, seed: int, computing: Computing) -> Pace:
     """The pace of real steps on this machine, with memory kept between them as a run keeps it."""
     keep_large_blocks()
-    work = Work.of(data, recipe, USUAL_STEPS, seed, Computing(precision=precision))
+    work = Work.of(data, recipe, USUAL_STEPS, seed, computing)
     return Pace(seconds_a_step(work, CALIBRATION, ALONE), seconds_a_validated_token(work, ALONE))
 
 
