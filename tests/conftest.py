@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 # one thread for each process: tests run side by side
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--record-golden` keeps the numbers of this run instead of comparing with yesterday's: see `golden.golden`."""
+    parser.addoption("--record-golden", action="store_true", help="record tests/golden/losses.json anew")
+
+
 WHO = (
     "the king|the cat|the dog|my sister|nobody|the river|her teacher|our neighbour|a quiet boy|the captain|"
     "one traveller|the moon|an engineer|grandmother|the whole village|a stranger|the gardener|some children"

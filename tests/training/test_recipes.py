@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+import golden
 import pytest
 import torch
 import transformers
@@ -26,6 +28,7 @@ from unmask.tokens.dataset import Dataset
 from unmask.training import checkpoint, loop
 from unmask.training import work as works
 from unmask.training.budget import Budget
+from unmask.training.optimizer import Optimizing
 from unmask.training.pretrain import Saving, pretrain
 from unmask.training.work import Recipe, Work
 
@@ -181,6 +184,50 @@ def test_the_held_out_loss_falls_and_the_own_figures_are_logged(kind: str, train
     assert held_out[-1]["validation_loss"] < 0.98 * held_out[0]["validation_loss"]
     assert all(EXPECTED[kind].logged <= line.keys() for line in steps)
     assert all({f"validation_{name}" for name in EXPECTED[kind].held_out} <= line.keys() for line in held_out)
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_its_losses_are_yesterdays(
+    kind: str, trained: Callable[[str], Trained], request: pytest.FixtureRequest
+) -> None:
+    numbers = golden.numbers_of(trained(kind).path)
+    if request.config.getoption("--record-golden"):
+        golden.record(kind, numbers)
+    assert golden.difference(numbers, kind) < 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rate": "linear 0.29 0.15"},
+        {"optimizing": Optimizing(adamw=3.03e-3)},
+        {"dropout": 0.101},
+        {"policy": "word"},
+        {"seed": 1},
+    ],
+    ids=["a rate", "a learning rate", "dropout", "the masks", "the initial values and the order"],
+)
+def test_another_computation_has_other_losses(change: dict[str, Any], data: Path, tmp_path: Path) -> None:
+    settings = {"length": 32, "rows": 8, "micro": 4, "dropout": 0.1, **change}
+    seed = settings.pop("seed", 0)
+    other = recipe("bert-tiny", **settings)
+    run = pretrain(data, tmp_path / "run", other, Budget(steps=STEPS), seed=seed, saving=Saving(report=False))
+    assert golden.difference(golden.numbers_of(run.path), "bert") > 20
+
+
+def test_one_other_initial_value_has_other_losses(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: Callable[[str], Recipe]
+) -> None:
+    built = works.build
+
+    def build(*args: Any, **kwargs: Any) -> transformers.PreTrainedModel:
+        model = built(*args, **kwargs)
+        model.get_input_embeddings().weight.data[50:60] *= 1.05
+        return model
+
+    monkeypatch.setattr(works, "build", build)
+    run = pretrain(data, tmp_path / "run", plan("bert"), Budget(steps=STEPS), saving=Saving(report=False))
+    assert golden.difference(golden.numbers_of(run.path), "bert") > 5
 
 
 @pytest.mark.parametrize("kind", EXPECTED)
