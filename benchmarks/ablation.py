@@ -23,15 +23,15 @@ from time_to_loss import Figures, kept, record
 from turns import THREADS, Clock, Contender, Spread, race
 
 from unmask.files import digest
-from unmask.models.sizes import SIZES, Size
-from unmask.recipes import recipe
-from unmask.tokens.dataset import Dataset
+from unmask.models.families.sizes import SIZES, Size
+from unmask.pretraining.recipes import recipe
+from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
-from unmask.training.allocator import keep_large_blocks
-from unmask.training.computing import Computing
-from unmask.training.distributed import ALONE
+from unmask.training.machine.allocator import keep_large_blocks
+from unmask.training.machine.computing import Computing
+from unmask.training.machine.distributed import ALONE
 from unmask.training.optimizer import Optimizing
-from unmask.training.work import Recipe, Work
+from unmask.training.session import Recipe, Work
 
 TOKENS = 46 * 32 * 128  # with three seeds the recipe needs 45, 47 and 45 steps
 SIZE = SIZES["mini"]

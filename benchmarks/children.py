@@ -14,10 +14,10 @@ from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"  # a process with threads cannot be forked
 
-import unmask.training.pretrain
+import unmask.pretraining.pretrain
 from unmask import cli
 
-assert unmask.training.pretrain  # loaded once for all
+assert unmask.pretraining.pretrain  # loaded once for all
 TEXT = "the king sees a small house in winter and nobody remembers why it rains every day"
 STEPS = 24
 WORDS = ["--recipe", "tiny", "--steps", str(STEPS), "--length", "32", "--rows", "8", "--micro", "4", "--no-report"]

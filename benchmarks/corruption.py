@@ -42,9 +42,9 @@ from transformers import (
 from unmask.corruption import policy
 from unmask.records import SPAN_KINDS, Blocks, Vocabulary
 from unmask.tokens.collator import Collator
-from unmask.tokens.dataset import Dataset
 from unmask.tokens.pack import AROUND, cut, packed, read_blocks
-from unmask.tokens.sentinels import add_sentinels, sentinel_vocabulary
+from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.tokenizer.sentinels import add_sentinels, sentinel_vocabulary
 
 ROWS, LENGTH, SIZE, SENTINELS = 256, 512, 30_000, 2_000
 LENGTHS = (128, 256, 512, 1024, 2048, 4096, 8192)

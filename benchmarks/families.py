@@ -16,12 +16,12 @@ from pathlib import Path
 
 import tyro
 
-from unmask.recipes import recipe
-from unmask.tokens.dataset import Dataset
+from unmask.pretraining.recipes import recipe
+from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
-from unmask.training.allocator import keep_large_blocks
-from unmask.training.distributed import ALONE
-from unmask.training.work import Work
+from unmask.training.machine.allocator import keep_large_blocks
+from unmask.training.machine.distributed import ALONE
+from unmask.training.session import Work
 
 COMPARED = ("bert", "modernbert")
 

@@ -24,18 +24,18 @@ from torch import Tensor
 from unmask.evaluation.compare import compare
 from unmask.evaluation.intrinsic import evaluate
 from unmask.evaluation.likelihood import bits_per_byte
-from unmask.inference.load import Loaded, load
 from unmask.models.inputs import as_inputs
+from unmask.models.load import Loaded, load
 from unmask.models.sparse import logits_at
-from unmask.recipes import recipe
+from unmask.pretraining.pretrain import pretrain
+from unmask.pretraining.recipes import recipe
 from unmask.results import Comparison, Figure
 from unmask.tokens.collate import HeldOutSet
-from unmask.tokens.dataset import Dataset, prepare
-from unmask.tokens.tokenizer import encode
+from unmask.tokens.store.dataset import Dataset, prepare
+from unmask.tokens.tokenizer.tokenizer import encode
 from unmask.training import checkpoint
 from unmask.training.budget import Budget
-from unmask.training.pretrain import pretrain
-from unmask.training.work import Work
+from unmask.training.session import Work
 
 PAIR = re.compile(r"\bNew ([A-Z][a-z]+) ([A-Za-z]+)\b")
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")

@@ -18,11 +18,11 @@ import torch
 import tyro
 from turns import Spread
 
-from unmask.recipes import recipe
-from unmask.tokens.dataset import Dataset
-from unmask.training.allocator import keep_large_blocks
+from unmask.pretraining.recipes import recipe
+from unmask.tokens.store.dataset import Dataset
 from unmask.training.loader import Loader
-from unmask.training.work import Work
+from unmask.training.machine.allocator import keep_large_blocks
+from unmask.training.session import Work
 
 STEPS = 1_000_000  # of the run that the batches are taken from: more than any of the loops below
 

@@ -22,10 +22,10 @@ import rival
 import sides
 import tyro
 
-from unmask.recipes import recipe
-from unmask.tokens.dataset import Dataset
-from unmask.training.allocator import keep_large_blocks
-from unmask.training.work import Work
+from unmask.pretraining.recipes import recipe
+from unmask.tokens.store.dataset import Dataset
+from unmask.training.machine.allocator import keep_large_blocks
+from unmask.training.session import Work
 
 ROWS, STEPS = 32, 3
 MEGA = 1e6

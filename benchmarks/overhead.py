@@ -22,12 +22,12 @@ import tyro
 from turns import Spread
 
 from unmask.errors import BadInput
-from unmask.recipes import KINDS, recipe
-from unmask.tokens.dataset import Dataset
+from unmask.pretraining.feed import Lesson
+from unmask.pretraining.recipes import KINDS, recipe
+from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
-from unmask.training.allocator import keep_large_blocks
-from unmask.training.feed import Lesson
-from unmask.training.work import Work
+from unmask.training.machine.allocator import keep_large_blocks
+from unmask.training.session import Work
 
 WARM = 4  # steps that are not counted
 

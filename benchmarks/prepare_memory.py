@@ -59,8 +59,8 @@ def invented(seed: int = 0) -> Iterator[str]:
 
 def real(path: Path) -> Iterator[str]:
     """The documents of a file again and again, each time with a mark that keeps them from being duplicates."""
-    from unmask.corpus.find import find
-    from unmask.corpus.read import read
+    from unmask.corpus.read.find import find
+    from unmask.corpus.read.reader import read
     from unmask.records import Document
 
     turn = 0

@@ -26,10 +26,10 @@ from transformers import (
     set_seed,
 )
 
-from unmask.models.sizes import SIZES, Size
+from unmask.models.families.sizes import SIZES, Size
 from unmask.models.sparse import logits_at
 from unmask.records import Vocabulary
-from unmask.tokens.dataset import Dataset
+from unmask.tokens.store.dataset import Dataset
 
 LENGTH, ROWS, HIDDEN = 128, 16, 0.15
 IGNORED = -100  # the label of what is not predicted

@@ -26,11 +26,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoModelForMaskedLM
 from turns import CLOCKS, Clock
 
-from unmask.models.encoders import modernbert
-from unmask.models.sizes import Size
+from unmask.models.families.encoders import modernbert
+from unmask.models.families.sizes import Size
 from unmask.objectives.mlm import restore
 from unmask.records import Batch, Vocabulary
-from unmask.training.allocator import keep_large_blocks
+from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.optimizer import Optimizer, Optimizing
 
 VOCABULARY = Vocabulary(16_384, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))

@@ -9,16 +9,16 @@ import rival
 import torch
 from turns import Turn
 
-from unmask.tokens.dataset import Dataset
+from unmask.pretraining.feed import Lesson
+from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
-from unmask.training.allocator import keep_large_blocks
-from unmask.training.computing import PLAIN, Computing
-from unmask.training.distributed import ALONE
-from unmask.training.feed import Lesson
-from unmask.training.sharding import clip
+from unmask.training.machine.allocator import keep_large_blocks
+from unmask.training.machine.computing import PLAIN, Computing
+from unmask.training.machine.distributed import ALONE
+from unmask.training.machine.sharding import clip
+from unmask.training.session import Recipe, Work
 from unmask.training.step import Care
 from unmask.training.sums import Sums
-from unmask.training.work import Recipe, Work
 
 PREPARED = 4  # steps whose batches are made beforehand for the bare passes
 

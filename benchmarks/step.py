@@ -28,11 +28,11 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 from turns import Clock, Spread, race
 
-from unmask.recipes import recipe
-from unmask.tokens.dataset import Dataset
-from unmask.training.allocator import keep_large_blocks
-from unmask.training.computing import PLAIN, Computing
-from unmask.training.work import Work
+from unmask.pretraining.recipes import recipe
+from unmask.tokens.store.dataset import Dataset
+from unmask.training.machine.allocator import keep_large_blocks
+from unmask.training.machine.computing import PLAIN, Computing
+from unmask.training.session import Work
 
 STEPS = 1000  # of the run that the steps are taken from
 PROFILES, STEPS_PROFILED = 9, 5

@@ -32,14 +32,14 @@ import tyro
 from turns import THREADS, Clock, Spread, race, ratios
 
 from unmask.files import digest
-from unmask.recipes import recipe
+from unmask.pretraining.pretrain import pretrain
+from unmask.pretraining.recipes import recipe
 from unmask.tokens.collate import HeldOutSet
-from unmask.tokens.dataset import Dataset
+from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
-from unmask.training.allocator import keep_large_blocks
 from unmask.training.budget import Budget
-from unmask.training.pretrain import pretrain
-from unmask.training.work import Recipe
+from unmask.training.machine.allocator import keep_large_blocks
+from unmask.training.session import Recipe
 
 RATES = (2.5e-4, 5e-4, 1e-3, 2e-3)
 SEEDS = (0, 1, 2)

@@ -17,7 +17,7 @@ from pydoc_data.topics import topics
 
 import transformers
 
-from unmask.tokens.tokenizer import KINDS, save, train
+from unmask.tokens.tokenizer.tokenizer import KINDS, save, train
 
 LINES = (
     "The capital of France is [MASK], isn't it?",

@@ -14,9 +14,9 @@ import tyro
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
-from unmask.journey import demo
+from unmask.console.terminal import drawn
+from unmask.demo.journey import demo
 from unmask.progress import shown
-from unmask.terminal import drawn
 
 PICTURE = Path(__file__).resolve().with_name("demo.svg")
 

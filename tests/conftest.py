@@ -85,7 +85,7 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     made: dict[str, Path] = {}
 
     def make(family: str = "bert", kind: str = "wordpiece", **changes: object) -> Path:
-        from unmask.tokens import tokenizer as tokenizers
+        from unmask.tokens.tokenizer import tokenizer as tokenizers
 
         name = "-".join([family, kind, *map(str, changes.values())])
         if name not in made:

@@ -39,7 +39,7 @@ def test_hiding_can_be_seen_and_measured_as_library_calls(data: Path, tmp_path: 
 
 
 def test_the_collator_is_there_for_those_who_ask(data: Path) -> None:
-    from unmask.tokens.dataset import Dataset
+    from unmask.tokens.store.dataset import Dataset
 
     batch = unmask.Collator(Dataset.open(data).tokenizer(), policy="word", rate=0.15, seed=0)([[2, 7, 8, 9, 3]])
     assert set(batch) == {"input_ids", "attention_mask", "labels"}

@@ -216,7 +216,7 @@ def _show(result: Any, as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from unmask.terminal import pages
+    from unmask.console.terminal import pages
 
     console = Console()
     for page in pages(result):

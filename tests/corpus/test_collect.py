@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unmask.corpus import intake
 from unmask.corpus.collect import CollectConfig, Collected, collect, plan
+from unmask.corpus.read import waves as intake
 from unmask.errors import BadInput, Refused
 
 TEXTS = [f"This is document number {number}, and it is long enough." for number in range(400)]

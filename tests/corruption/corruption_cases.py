@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unmask.corruption.randomness import Draws
+from unmask.randomness import Draws
 from unmask.records import Blocks, Vocabulary
 
 PAD, UNK, CLS, SEP, MASK = range(5)

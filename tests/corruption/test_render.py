@@ -6,9 +6,9 @@ from corruption_cases import MASK, VOCABULARY, batch
 from scipy import stats
 
 from unmask.corruption import policy
-from unmask.corruption.randomness import Draws
 from unmask.corruption.render import REPLACEMENTS
 from unmask.errors import BadInput
+from unmask.randomness import Draws
 
 ROWS = batch(rows=64, length=512, kind="wordpiece")
 

@@ -4,7 +4,7 @@ from corruption_cases import NONE, VOCABULARY, batch, batches, law, rates
 from scipy import stats
 
 from unmask.corruption import select, units
-from unmask.corruption.randomness import Draws
+from unmask.randomness import Draws
 
 TRIALS = 20_000
 

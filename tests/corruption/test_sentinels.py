@@ -8,9 +8,9 @@ from corruption_cases import CLS, PAD, SEP, SIZE, VOCABULARY, batch, batches, la
 from scipy import stats
 
 from unmask.corruption import policy, select, units
-from unmask.corruption.randomness import Draws
 from unmask.corruption.sentinels import sentinels
 from unmask.errors import BadInput
+from unmask.randomness import Draws
 from unmask.records import Blocks
 
 FIRST, SECOND, THIRD = SIZE - 1, SIZE - 2, SIZE - 3  # descending from the top of the vocabulary

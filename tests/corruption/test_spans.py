@@ -8,8 +8,8 @@ from corruption_cases import CLS, SEP, VOCABULARY, batch, batches, law, rates
 from scipy import stats
 
 from unmask.corruption import policy, units
-from unmask.corruption.randomness import Draws
 from unmask.errors import BadInput
+from unmask.randomness import Draws
 from unmask.records import Blocks
 
 WORDS_TOGETHER = ("word", "span", "ngram", "permutation")

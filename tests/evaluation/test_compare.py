@@ -16,11 +16,11 @@ from unmask.errors import BadInput, Interrupted, Refused
 from unmask.evaluation import compare as module
 from unmask.evaluation.compare import compare
 from unmask.evaluation.intrinsic import evaluate
-from unmask.recipes import recipe
+from unmask.planning.cost import cost
+from unmask.pretraining.recipes import recipe
 from unmask.results import Comparison, plain
 from unmask.training import loop
 from unmask.training.budget import Budget
-from unmask.training.estimate import cost
 
 NAMES = ("bert-tiny", "electra-tiny", "causal-tiny")
 Compares = Callable[..., Comparison]
@@ -129,7 +129,7 @@ def test_asked_to_stop_between_two_measurements_it_stops_there(
 
 
 def test_operations_become_as_many_steps_as_they_pay_for(data: Path) -> None:
-    from unmask.tokens.dataset import Dataset
+    from unmask.tokens.store.dataset import Dataset
 
     dataset, small = Dataset.open(data), recipe("bert-tiny", length=32, rows=8)
     entry = module.entry_of(small, dataset, 0, Budget(), 7.2 * cost(small, dataset).a_step)

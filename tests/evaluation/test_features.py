@@ -12,8 +12,8 @@ from transformers.utils import logging
 
 from unmask.errors import BadInput
 from unmask.evaluation.features import encoder_of, load_encoder, of_texts, of_words
-from unmask.models.families import build
-from unmask.tokens import tokenizer as tokenizers
+from unmask.models.families.family import build
+from unmask.tokens.tokenizer import tokenizer as tokenizers
 
 FAMILIES = ("bert", "modernbert", "roberta", "gpt2", "electra", "deberta", "xlnet", "t5")
 SENTENCES = [

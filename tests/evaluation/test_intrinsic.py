@@ -14,12 +14,12 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from unmask.corruption.policy import corrupt, named
 from unmask.errors import BadInput, Damaged
 from unmask.evaluation.intrinsic import evaluate
-from unmask.inference.load import load
+from unmask.models.load import load
 from unmask.records import Blocks
 from unmask.results import Evaluated
-from unmask.tokens import tokenizer as tokenizers
 from unmask.tokens.collate import HeldOutSet
-from unmask.tokens.dataset import Dataset
+from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.tokenizer import tokenizer as tokenizers
 from unmask.training import loop
 
 Make = Callable[..., Path]

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from unmask.evaluation.likelihood import bits_per_byte
-from unmask.recipes import recipe
-from unmask.tokens.dataset import Dataset
-from unmask.training.distributed import ALONE
-from unmask.training.work import Work
+from unmask.pretraining.recipes import recipe
+from unmask.tokens.store.dataset import Dataset
+from unmask.training.machine.distributed import ALONE
+from unmask.training.session import Work
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 A run that is compared with itself, whole against resumed, says nothing of a change that moves both. These numbers were
 recorded before: the first twenty losses and the last validation of each kind. A refactoring shows the same.
 
-    pytest tests/training/test_recipes.py --record-golden      # records them anew, when a computation is meant to change
+    pytest tests/pretraining/test_every_kind.py --record-golden    # when a computation is meant to change
 
 Differences are relative. On processors that round otherwise (torch, MKL and oneDNN held to SSE, AVX2 and AVX-512, one
 thread and two) 14 kinds differ by 1.2e-6 at the most, another computation by 1e-3 and more: `TOLERANCE` lies between.

@@ -8,7 +8,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from unmask.errors import BadInput, Damaged
 from unmask.inference import fill as module
 from unmask.inference.fill import Candidate, Question, complete, encode, fill, speller
-from unmask.inference.load import Loaded, load
+from unmask.models.load import Loaded, load
 from unmask.results import Filled, Guess
 
 Make = Callable[..., Path]

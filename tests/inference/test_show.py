@@ -5,11 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
+from unmask.console.drawing import draw, legend
 from unmask.corruption.policy import POLICIES
-from unmask.drawing import draw, legend
 from unmask.errors import BadInput
 from unmask.inference.show import show, show_all
-from unmask.tokens.learn import train
+from unmask.tokens.tokenizer.train import train
 
 TEXT = "the strange teacher remembers unbelievable mountains, and the green river crossed the old bridge again."
 SENTENCES = [TEXT, "the old king crossed the river.", "a teacher and a king.", "green mountains again"] * 3

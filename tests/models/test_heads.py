@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import save_file
 
 from unmask.errors import BadInput, Damaged
-from unmask.models.families import build
+from unmask.models.families.family import build
 from unmask.models.heads import BOUNDARY, Boundary, load_boundary, states_kept
 from unmask.models.sparse import logits_at
 from unmask.records import Vocabulary

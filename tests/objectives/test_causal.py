@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from unmask.models.families import build
+from unmask.models.families.family import build
 from unmask.objectives.causal import Causal
 from unmask.records import Batch, Integers, Vocabulary
 from unmask.tokens.collate import positions_in_document

@@ -12,7 +12,7 @@ from torch.nn import Linear
 from transformers import PreTrainedConfig, PreTrainedModel
 
 from unmask.corruption.policy import corrupt, named
-from unmask.models.families import build
+from unmask.models.families.family import build
 from unmask.objectives.diffusion import Diffusion
 from unmask.records import Batch, Blocks, Vocabulary
 from unmask.tokens.collate import collate

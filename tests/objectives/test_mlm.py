@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from unmask.models.families import build
+from unmask.models.families.family import build
 from unmask.objectives import vocabulary as vocabularies
 from unmask.objectives.mlm import restore
 from unmask.records import Batch, Vocabulary

@@ -11,7 +11,7 @@ from packed_cases import packed_blocks
 from transformers import PreTrainedModel
 
 from unmask.corruption.policy import corrupt, named
-from unmask.models.families import build
+from unmask.models.families.family import build
 from unmask.objectives.permuted import COLUMNS, Permuted, slots_of, two_streams
 from unmask.records import Batch, Vocabulary
 from unmask.tokens.collate import collate

@@ -19,15 +19,15 @@ from transformers import AutoModelForMaskedLM
 from transformers.utils import logging
 
 from unmask.errors import BadInput
-from unmask.models.families import build
+from unmask.models.families.family import build
+from unmask.objectives.curriculum import named
 from unmask.objectives.replaced import BINS, Disentangled, Pair, Replaced, detected, draw, fill, histogram, table
-from unmask.objectives.table import named
-from unmask.recipes import recipe
+from unmask.pretraining.recipes import recipe
 from unmask.records import Batch, Vocabulary
-from unmask.tokens.dataset import Dataset
+from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
-from unmask.training.distributed import ALONE
-from unmask.training.work import Work
+from unmask.training.machine.distributed import ALONE
+from unmask.training.session import Work
 
 VOCABULARY = Vocabulary(size=97, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
 GUESS = 7

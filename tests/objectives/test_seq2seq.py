@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 
 from unmask.corruption.policy import corrupt, named, restore
 from unmask.corruption.sentinels import expand
-from unmask.models.families import build
+from unmask.models.families.family import build
 from unmask.objectives.seq2seq import COLUMNS, Seq2Seq, as_sequences, spans_restored
 from unmask.records import Answer, Batch, Blocks, Ids, Vocabulary
 from unmask.tokens.collate import collate

@@ -12,7 +12,7 @@ from packed_cases import packed_blocks
 from torch.nn import functional as F
 
 from unmask.corruption.policy import corrupt, named
-from unmask.models.families import build
+from unmask.models.families.family import build
 from unmask.models.inputs import as_inputs
 from unmask.objectives.mlm import restore
 from unmask.objectives.spans import Bounded, Spans

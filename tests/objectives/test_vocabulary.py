@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from unmask.models.families import FAMILIES, build
+from unmask.models.families.family import FAMILIES, build
 from unmask.objectives import vocabulary as vocabularies
 from unmask.objectives.vocabulary import decoded, first_largest, predict
 from unmask.records import Vocabulary

@@ -9,7 +9,7 @@ from pydoc_data.topics import topics
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from unmask.tokens.learn import train
+from unmask.tokens.tokenizer.train import train
 
 SIZES = {"wordpiece": 1000, "bpe": 1000, "unigram": 1000}
 SEVERAL = (

@@ -18,8 +18,8 @@ from transformers import (
 from unmask.corruption import policy
 from unmask.errors import BadInput
 from unmask.tokens.collator import Collator
-from unmask.tokens.learn import train
-from unmask.tokens.sentinels import add_sentinels
+from unmask.tokens.tokenizer.sentinels import add_sentinels
+from unmask.tokens.tokenizer.train import train
 
 SENTENCES = [
     f"the {a} {b} {c} unbelievable {d}, and {c} again."

@@ -11,8 +11,8 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.corruption import policy
 from unmask.records import Blocks
-from unmask.tokens.learn import train
-from unmask.tokens.tokenizer import encode, vocabulary
+from unmask.tokens.tokenizer.tokenizer import encode, vocabulary
+from unmask.tokens.tokenizer.train import train
 
 TEXTS = {
     "English": "Unbelievable foxes, undoing their shoelaces, outran the well-known greyhounds unexpectedly.",

@@ -17,14 +17,17 @@ import torch
 from unmask.errors import BadInput, Damaged, Diverged, Interrupted, Terminated
 from unmask.objectives.mlm import MLM
 from unmask.objectives.objective import Outcome
-from unmask.recipes import recipe
+from unmask.pretraining import card as export
+from unmask.pretraining import pretrain
+from unmask.pretraining.pretrain import Saving
+from unmask.pretraining.recipes import recipe
 from unmask.records import Batch
 from unmask.results import Trained
-from unmask.training import checkpoint, export, loader, loop, parts, pretrain
+from unmask.runs.directory import Run
+from unmask.training import checkpoint, loader, loop
 from unmask.training.budget import Budget
-from unmask.training.pretrain import Saving
-from unmask.training.run import Run
-from unmask.training.work import Recipe, Work
+from unmask.training.machine import memory as parts
+from unmask.training.session import Recipe, Work
 
 TINY = recipe("tiny")
 PLAN = replace(TINY, training=replace(TINY.training, length=32, rows=8, micro=8))
@@ -103,7 +106,7 @@ def test_processes_that_prepare_change_nothing_and_a_killed_one_is_replaced(
 def test_a_token_beyond_the_vocabulary_is_one_clear_line(
     data: Path, tmp_path: Path, planted: pytest.MonkeyPatch
 ) -> None:
-    from unmask.tokens.shards import Shards
+    from unmask.tokens.store.shards import Shards
 
     read = Shards.read
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch.nn import Parameter
 
-from unmask.training.distributed import World
 from unmask.training.gradients import flattened, gradients_of, in_buckets, spread
+from unmask.training.machine.distributed import World
 
 
 def parameters() -> list[Parameter]:

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from unmask.errors import Damaged
+from unmask.pretraining.batches import Stretch
+from unmask.pretraining.feed import Feed, Lesson
 from unmask.records import Batch
-from unmask.tokens.dataset import Dataset
+from unmask.tokens.store.dataset import Dataset
 from unmask.training import loader
-from unmask.training.examples import Stretch
-from unmask.training.feed import Feed, Lesson
 from unmask.training.loader import Loader
 from unmask.training.loop import Training, feed_of
 

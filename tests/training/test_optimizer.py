@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.models.families import build
+from unmask.models.families.family import build
 from unmask.records import Vocabulary
 from unmask.training.optimizer import Muon, Optimizer, Optimizing, _rounds, orthogonal, rate_at
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from unmask.recipes import recipe
-from unmask.tokens.dataset import Dataset
+from unmask.pretraining.recipes import recipe
+from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint, loop, precision
-from unmask.training.computing import Computing
-from unmask.training.distributed import ALONE
 from unmask.training.loop import Position
+from unmask.training.machine.computing import Computing
+from unmask.training.machine.distributed import ALONE
 from unmask.training.precision import FALL, FIRST_SCALE, PATIENCE, Precision
+from unmask.training.session import Work
 from unmask.training.step import Care
-from unmask.training.work import Work
 
 TINY = recipe("tiny")
 SMALL = replace(TINY, training=replace(TINY.training, length=32, rows=4, micro=2))

@@ -27,10 +27,10 @@ from daft import DataFrame, DataType, Series, col
 
 from unmask.corpus.clean import clean
 from unmask.corpus.dedup import Digests, digest, first_seen
-from unmask.corpus.find import find
-from unmask.corpus.intake import Intake
 from unmask.corpus.marks import TYPE, moved
-from unmask.corpus.shelf import MARKED, SCHEMA, Shelf
+from unmask.corpus.parquet_writer import MARKED, SCHEMA, Shelf
+from unmask.corpus.read.find import find
+from unmask.corpus.read.waves import Intake
 from unmask.corpus.split import held_out
 from unmask.errors import BadInput, Refused
 from unmask.files import whole_directory

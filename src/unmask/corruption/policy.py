@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from unmask.corruption import render, select, units
-from unmask.corruption.randomness import Draws
 from unmask.corruption.rows import joined, take
 from unmask.corruption.sentinels import expand, sentinels
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
+from unmask.randomness import Draws
 from unmask.records import Blocks, Corrupted, Flags, Ids, Vocabulary
 
 CHUNK = 1 << 16  # tokens worked on at a time: their arrays stay in the cache, and memory is not taken anew each time

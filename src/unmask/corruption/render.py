@@ -9,9 +9,9 @@ from dataclasses import replace as changed
 
 import numpy as np
 
-from unmask.corruption.randomness import Draws, Stream
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
+from unmask.randomness import Draws, Stream
 from unmask.records import Blocks, Corrupted, Flags, Ids, Integers, Reals, Vocabulary
 
 

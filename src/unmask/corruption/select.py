@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unmask.corruption.randomness import Draws, Stream
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
+from unmask.randomness import Draws, Stream
 from unmask.records import Flags, Integers, Reals
 
 Rates = float | Reals  # one for all, or B

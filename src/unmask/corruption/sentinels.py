@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from unmask.corruption.randomness import Draws
 from unmask.corruption.render import run_starts
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
+from unmask.randomness import Draws
 from unmask.records import Answer, Blocks, Corrupted, Flags, Ids, Integers, Vocabulary
 
 

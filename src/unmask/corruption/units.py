@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from unmask.corruption.randomness import Draws, Stream
 from unmask.errors import BadInput
+from unmask.randomness import Draws, Stream
 from unmask.records import Blocks, Flags, Integers, Reals, Vocabulary
 
 

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from unmask.results import Comparison, Figure
-from unmask.training.plot import FAINT, HELD_OUT, STYLE, TRAINED
+from unmask.runs.plot import FAINT, HELD_OUT, STYLE, TRAINED
 
 MEASURES = {"classification": "accuracy", "tagging": "F1"}
 ACROSS = 3  # panels side by side

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from unmask.console.terminal import compared
 from unmask.errors import BadInput
 from unmask.evaluation import intrinsic
 from unmask.evaluation.chart import chart
@@ -21,17 +22,16 @@ from unmask.evaluation.likelihood import bits_per_byte
 from unmask.evaluation.probes import majority, probe
 from unmask.evaluation.questions import Question, labelled_texts, order, punctuation, tagged_words
 from unmask.files import saving, sha256_of, write_json
+from unmask.planning.cost import cost
+from unmask.pretraining.pretrain import CALIBRATED_STEPS, pretrain
 from unmask.progress import say
 from unmask.results import Comparison, Contender, Figure, Probed, plain
-from unmask.terminal import compared
 from unmask.tokens.collate import HELD_OUT_LENGTH
-from unmask.tokens.dataset import Dataset
+from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint
 from unmask.training.budget import Budget
-from unmask.training.estimate import cost
 from unmask.training.interrupt import Interruption, interruptible
-from unmask.training.pretrain import CALIBRATED_STEPS, pretrain
-from unmask.training.work import Recipe, Work
+from unmask.training.session import Recipe, Work
 
 GENERATOR, MODEL = "generator", "model"  # of the directories a run exports, the first is the masked LM if it is there
 

@@ -17,12 +17,12 @@ from safetensors import SafetensorError
 from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerFast
 
 from unmask.errors import BadInput, Damaged
-from unmask.inference.load import length_of, silently
-from unmask.inference.locate import model_directory
+from unmask.models.load import length_of, silently
+from unmask.models.locate import model_directory
 from unmask.progress import task
 from unmask.records import Integers, Reals
-from unmask.tokens import tokenizer as tokenizers
-from unmask.tokens.tokenizer import Encoded, encode
+from unmask.tokens.tokenizer import tokenizer as tokenizers
+from unmask.tokens.tokenizer.tokenizer import Encoded, encode
 
 AT_ONCE = 8192  # tokens in a forward pass
 ROUND = 16  # rows are padded to multiples: a kernel for each shape would be kept in memory

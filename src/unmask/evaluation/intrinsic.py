@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 from unmask.errors import BadInput, Damaged
 from unmask.evaluation.frequency import BANDS, bands, ranks
 from unmask.evaluation.intervals import mean, share
-from unmask.inference.load import Loaded, load
 from unmask.models.inputs import as_inputs
+from unmask.models.load import Loaded, load
 from unmask.models.sparse import logits_at
 from unmask.progress import task
 from unmask.records import Batch, Flags, Ids, Integers
 from unmask.results import Band, Evaluated, Figure
 from unmask.tokens.collate import HeldOutSet
-from unmask.tokens.dataset import Dataset
-from unmask.tokens.tokenizer import encode
+from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.tokenizer.tokenizer import encode
 
 KINDS = ("masked", "random", "kept")  # what the model saw where a token was hidden
 SAMPLE = 8 << 20  # characters of training text that word ranks, and foreign token counts, are taken from

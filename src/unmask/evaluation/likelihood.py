@@ -16,7 +16,7 @@ from unmask.records import Integers
 from unmask.results import Figure
 from unmask.tokens.pack import Plan
 from unmask.training.loop import measure
-from unmask.training.work import Work
+from unmask.training.session import Work
 
 GROUPS = 40  # of documents, at the most, whose costs tell how sure their mean is
 

@@ -17,11 +17,11 @@ import torch
 from torch import Tensor
 
 from unmask.errors import BadInput, Damaged
-from unmask.inference.load import Loaded
+from unmask.models.load import Loaded
 from unmask.models.sparse import logits_at
 from unmask.progress import task
 from unmask.results import Filled, Guess
-from unmask.tokens import tokenizer as tokenizers
+from unmask.tokens.tokenizer import tokenizer as tokenizers
 
 BLANK = "[MASK]"  # understood for every model, whatever its own mask token is
 BATCH = 8_192  # tokens in a forward pass, padding among them

@@ -1,6 +1,6 @@
 """A text as the model will see it: what it is, what is shown of it, and what is hidden together.
 
-In: a tokenizer, a text and a policy. Out: a `Shown`, which JSON can hold and `unmask.drawing` draws.
+In: a tokenizer, a text and a policy. Out: a `Shown`, which JSON can hold and `unmask.console.drawing` draws.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from unmask.corruption.lexicon import mark
-from unmask.corruption.plan import Plan, corrupt_by, parse
 from unmask.corruption.policy import POLICIES
+from unmask.corruption.schedule import Plan, corrupt_by, parse
 from unmask.errors import BadInput
 from unmask.records import SPAN_KINDS, Blocks, Corrupted, Vocabulary
 from unmask.results import Piece, Shown
-from unmask.tokens.phrases import lexicon
-from unmask.tokens.sentinels import add_sentinels, sentinel_vocabulary
-from unmask.tokens.tokenizer import encode, vocabulary
+from unmask.tokens.spans.lexicon import mark
+from unmask.tokens.spans.phrases import lexicon
+from unmask.tokens.tokenizer.sentinels import add_sentinels, sentinel_vocabulary
+from unmask.tokens.tokenizer.tokenizer import encode, vocabulary
 
 
 def show(

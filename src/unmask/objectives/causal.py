@@ -20,7 +20,7 @@ import numpy as np
 from torch.nn import Module
 from transformers import PreTrainedModel
 
-from unmask.models.families import FAMILIES, MASKED_LMS
+from unmask.models.families.family import FAMILIES, MASKED_LMS
 from unmask.models.inputs import as_inputs
 from unmask.objectives.objective import Card, Objective, Outcome
 from unmask.objectives.vocabulary import predict

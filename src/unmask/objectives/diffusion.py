@@ -21,7 +21,7 @@ from typing import Any
 from torch.nn import Module
 from transformers import PreTrainedModel
 
-from unmask.models.families import MASKED_LMS
+from unmask.models.families.family import MASKED_LMS
 from unmask.models.inputs import as_inputs
 from unmask.objectives.objective import Objective, Outcome
 from unmask.objectives.vocabulary import predict

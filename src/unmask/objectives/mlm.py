@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import Module
 from transformers import PreTrainedModel
 
-from unmask.models.families import MASKED_LMS
+from unmask.models.families.family import MASKED_LMS
 from unmask.models.inputs import as_inputs
 from unmask.objectives.objective import Objective, Outcome
 from unmask.objectives.vocabulary import IGNORED as IGNORED

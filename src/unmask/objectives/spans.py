@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import Module
 from transformers import PreTrainedModel
 
-from unmask.models.families import MASKED_LMS
+from unmask.models.families.family import MASKED_LMS
 from unmask.models.heads import BOUNDARY, Boundary, states_kept
 from unmask.objectives.mlm import restore
 from unmask.objectives.objective import Build, Export, Objective, Outcome

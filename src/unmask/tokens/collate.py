@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.corruption.plan import Plan as Hiding
-from unmask.corruption.plan import corrupt_by, parse
+from unmask.corruption.schedule import Plan as Hiding
+from unmask.corruption.schedule import corrupt_by, parse
 from unmask.records import Batch, Blocks, Corrupted, Ids, Integers, Vocabulary
 from unmask.tokens.pack import AROUND, Plan, Stream, alone, cut, read_blocks
 

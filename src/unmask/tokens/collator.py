@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from tokenizers import models
 from transformers import PreTrainedTokenizerFast
 
-from unmask.corruption.lexicon import mark
-from unmask.corruption.plan import Plan, corrupt_by, parse
-from unmask.corruption.randomness import GOLDEN, mix
+from unmask.corruption.schedule import Plan, corrupt_by, parse
 from unmask.errors import BadInput
+from unmask.randomness import GOLDEN, mix
 from unmask.records import Blocks, Corrupted, Flags, Ids, Integers
-from unmask.tokens import tokenizer as tokenizers
-from unmask.tokens.phrases import lexicon
-from unmask.tokens.sentinels import sentinel_vocabulary
+from unmask.tokens.spans.lexicon import mark
+from unmask.tokens.spans.phrases import lexicon
+from unmask.tokens.tokenizer import tokenizer as tokenizers
+from unmask.tokens.tokenizer.sentinels import sentinel_vocabulary
 
 Example = Sequence[int] | Mapping[str, Any]
 IGNORED = -100  # transformers' label of a position that is not predicted

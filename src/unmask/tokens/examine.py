@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from unmask.corruption.audit import audit
-from unmask.corruption.lexicon import mark
-from unmask.corruption.plan import Plan, parse
+from unmask.corruption.schedule import Plan, parse
 from unmask.errors import BadInput
+from unmask.evaluation.audit import audit
 from unmask.progress import task
 from unmask.records import Blocks, Vocabulary
 from unmask.results import Audited, Phrase
-from unmask.tokens import phrases as phrase_lists
-from unmask.tokens.dataset import Dataset
 from unmask.tokens.pack import AROUND, cut, packed, read_blocks
-from unmask.tokens.sentinels import enough
-from unmask.tokens.spans import Spans, mark_blocks
+from unmask.tokens.spans import phrases as phrase_lists
+from unmask.tokens.spans.lexicon import mark
+from unmask.tokens.spans.spans import Spans, mark_blocks
+from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.tokenizer.sentinels import enough
 
 BATCH = 64  # blocks at a time
 

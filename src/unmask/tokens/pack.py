@@ -18,8 +18,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unmask.corruption.randomness import Draws, mix
 from unmask.errors import Damaged
+from unmask.randomness import Draws, mix
 from unmask.records import Blocks, Flags, Ids, Integers, Vocabulary
 
 SORTED = 64  # batches among which pieces are sorted by length

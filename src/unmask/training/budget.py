@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from unmask.errors import BadInput
 from unmask.progress import task
 from unmask.training import loop
-from unmask.training.distributed import ALONE, World
+from unmask.training.machine.distributed import ALONE, World
+from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, VALIDATIONS, Work
 from unmask.training.step import Care
-from unmask.training.work import VALIDATION_SHARE, VALIDATION_TOKENS, VALIDATIONS, Work
 
 CALIBRATION_SHARE = 0.05  # of the minutes are spent on finding out how long a step takes
 CALIBRATION_STEPS = (4, 40)  # at the least and at the most

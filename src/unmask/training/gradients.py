@@ -26,8 +26,8 @@ from torch import Tensor, distributed
 from torch.nn import Parameter
 
 from unmask.errors import BadInput
-from unmask.training.distributed import World
-from unmask.training.sharding import is_part
+from unmask.training.machine.distributed import World
+from unmask.training.machine.sharding import is_part
 
 BUCKET = 2**18  # numbers in a bucket: few enough to leave early, enough to be worth the way
 

@@ -24,10 +24,10 @@ from dataclasses import fields
 from itertools import islice
 from types import TracebackType
 
+from unmask.pretraining.batches import Examples, Stretch
+from unmask.pretraining.feed import Feed, Lesson
 from unmask.progress import say
 from unmask.records import Batch
-from unmask.training.examples import Examples, Stretch
-from unmask.training.feed import Feed, Lesson
 from unmask.training.worker import receive, send
 
 AHEAD = 3  # batches asked of a process: one in the pipe, one in its hands, one to go on with

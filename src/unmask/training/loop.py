@@ -19,27 +19,28 @@ import torch
 from torch.nn import Module
 from transformers import PreTrainedModel
 
-from unmask.corruption.lexicon import Lexicon
-from unmask.corruption.plan import Plan as Hiding
-from unmask.corruption.plan import parse
+from unmask.corruption.schedule import Plan as Hiding
+from unmask.corruption.schedule import parse
 from unmask.errors import BadInput, Diverged
-from unmask.objectives import mlm, table
+from unmask.objectives import curriculum as table
+from unmask.objectives import mlm
 from unmask.objectives.objective import Objective
+from unmask.pretraining.feed import Feed
 from unmask.tokens.collate import HeldOutSet
-from unmask.tokens.dataset import Dataset
 from unmask.tokens.examine import marked_spans
-from unmask.tokens.phrases import lexicon as phrase_lexicon
-from unmask.tokens.phrases import read_list
 from unmask.tokens.sample import Sampling
-from unmask.tokens.sentinels import enough
+from unmask.tokens.spans.lexicon import Lexicon
+from unmask.tokens.spans.phrases import lexicon as phrase_lexicon
+from unmask.tokens.spans.phrases import read_list
+from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.tokenizer.sentinels import enough
 from unmask.training import health
-from unmask.training.distributed import ALONE, World
-from unmask.training.feed import Feed
 from unmask.training.health import Recent
 from unmask.training.loader import Loader
+from unmask.training.machine.distributed import ALONE, World
+from unmask.training.machine.sharding import whole
 from unmask.training.optimizer import Optimizer, Optimizing, rate_at
 from unmask.training.precision import FLOAT32, Precision
-from unmask.training.sharding import whole
 from unmask.training.step import Care, Stepped, micro_batch_seed, take_step
 from unmask.training.sums import Sums
 

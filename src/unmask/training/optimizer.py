@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import Embedding, Module
 
-from unmask.training.sharding import is_part, part_of, whole
+from unmask.training.machine.sharding import is_part, part_of, whole
 
 NEWTON_SCHULZ = (
     3.4445,

@@ -14,16 +14,16 @@ import numpy as np
 import torch
 from torch.nn import Module
 
-from unmask.corruption.randomness import Draws
 from unmask.objectives.objective import Objective, Outcome
-from unmask.training.distributed import World
-from unmask.training.feed import Feed, Lesson
+from unmask.pretraining.feed import Feed, Lesson
+from unmask.randomness import Draws
 from unmask.training.gradients import gradients_of
 from unmask.training.health import Recent
+from unmask.training.machine.distributed import World
+from unmask.training.machine.memory import cut, fitting
+from unmask.training.machine.sharding import clip
 from unmask.training.optimizer import Optimizer
-from unmask.training.parts import cut, fitting
 from unmask.training.precision import FLOAT32, Precision
-from unmask.training.sharding import clip
 from unmask.training.sums import Sums
 
 

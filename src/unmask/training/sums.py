@@ -13,7 +13,7 @@ from torch import Tensor
 
 from unmask.objectives.objective import Objective, Outcome
 from unmask.records import Batch, Reals
-from unmask.training.distributed import World
+from unmask.training.machine.distributed import World
 
 Part = tuple[Objective, str]  # a term or a tally of an objective
 

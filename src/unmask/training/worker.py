@@ -14,8 +14,8 @@ import pickle
 import sys
 from typing import IO, Any
 
+from unmask.pretraining.batches import Examples, Stretch
 from unmask.records import Batch
-from unmask.training.examples import Examples, Stretch
 
 LENGTH = 8  # bytes that say how long a message is
 

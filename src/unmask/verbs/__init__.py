@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.results import Demonstrated
+from unmask.verbs.arguments import Location
 from unmask.verbs.data import collocations, prepare, verify
-from unmask.verbs.given import Location
 from unmask.verbs.hiding import audit, show
 from unmask.verbs.training import plan, pretrain, runs, watch
 from unmask.verbs.using import compare, evaluate, fill
@@ -44,6 +44,6 @@ def demo(*, out: Location = "demo", minutes: float = 2.5, seed: int = 0) -> Demo
         minutes: How long to train.
         seed: Where the weights, the order of the blocks and the hidden positions come from.
     """
-    from unmask.journey import demo as run
+    from unmask.demo.journey import demo as run
 
     return run(Path(out), minutes, seed)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unmask.errors import BadInput, Refused
 from unmask.results import Collocated, Prepared, Verified
-from unmask.verbs.given import Location, text_of
+from unmask.verbs.arguments import Location, text_of
 
 
 def prepare(
@@ -47,7 +47,7 @@ def prepare(
         languages: Tell languages by file (en.txt, de.txt) or folder, for xlm-r; the tokenizer learns from all alike.
         overwrite: Replace what is already in the data directory.
     """
-    from unmask.tokens.dataset import prepare as run
+    from unmask.tokens.store.dataset import prepare as run
 
     if not sources:
         raise BadInput("nothing to read: name files, folders or globs, or - for standard input")
@@ -77,7 +77,7 @@ def verify(path: Location, /) -> Verified:
     Args:
         path: The data directory.
     """
-    from unmask.tokens.manifest import verify as run
+    from unmask.tokens.store.manifest import verify as run
 
     return run(Path(path))
 
@@ -107,13 +107,13 @@ def collocations(
     """
     from time import perf_counter
 
-    from unmask.tokens.manifest import read
+    from unmask.tokens.store.manifest import read
 
     read(Path(data))  # a wrong path is told before anything heavy is loaded
     if out is not None and Path(out).exists() and not overwrite:
         raise Refused(f"{out}: is already there; name another file, or replace it with --overwrite")
     from unmask.tokens.examine import collocations as run
-    from unmask.tokens.phrases import write_list
+    from unmask.tokens.spans.phrases import write_list
 
     began = perf_counter()
     found = run(data, longest=longest, least=least, top=top)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unmask.errors import BadInput
 from unmask.results import Audited, Shown
-from unmask.verbs.given import Location, standard_input
+from unmask.verbs.arguments import Location, standard_input
 
 
 def show(
@@ -32,15 +32,15 @@ def show(
         phrases: A file with a phrase a line, for the policies entity, phrase and collocation.
         seed: Which positions are hidden.
     """
-    from unmask.inference.locate import tokenizer_directory
+    from unmask.models.locate import tokenizer_directory
 
     if not texts:
         raise BadInput('nothing to show: give a text, such as "The cat sat on the mat."')
     directory = tokenizer_directory(Path(model))  # a wrong path is told before anything heavy is loaded
     from unmask.inference.show import show as one
     from unmask.inference.show import show_all
-    from unmask.tokens.phrases import read_list
-    from unmask.tokens.tokenizer import load
+    from unmask.tokens.spans.phrases import read_list
+    from unmask.tokens.tokenizer.tokenizer import load
 
     listed = read_list(phrases) if phrases is not None else ()
     tokenizer = load(directory)
@@ -78,11 +78,11 @@ def audit(
         phrases: A file with a phrase a line, for the policies entity, phrase and collocation; else as the data marks.
         seed: Which blocks, and which positions are hidden.
     """
-    from unmask.tokens.manifest import read
+    from unmask.tokens.store.manifest import read
 
     read(Path(data))  # a wrong path is told before anything heavy is loaded
     from unmask.tokens.examine import audit_data
-    from unmask.tokens.phrases import read_list
+    from unmask.tokens.spans.phrases import read_list
 
     listed = read_list(phrases) if phrases is not None else ()
     return audit_data(data, policy, rate=rate, length=length, blocks=blocks, phrases=listed, seed=seed)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unmask.errors import BadInput
 from unmask.results import Listed, Planned, Trained, Watched
-from unmask.verbs.given import Location, named, text_of
+from unmask.verbs.arguments import Location, named, text_of
 
 LEAST_VOCABULARY = 16  # five special tokens, and something to say
 
@@ -51,12 +51,12 @@ def plan(
         raise BadInput(
             f"plan for what? give --data, or a --vocab-size of {LEAST_VOCABULARY} or more where there is none"
         )
-    from unmask.recipes import recipe as recipe_named
-    from unmask.tokens.dataset import Dataset
-    from unmask.training import forecast
+    from unmask.planning import forecast
+    from unmask.planning.cost import Imagined
+    from unmask.planning.hardware import named as hardware_named
+    from unmask.pretraining.recipes import recipe as recipe_named
+    from unmask.tokens.store.dataset import Dataset
     from unmask.training.budget import Budget
-    from unmask.training.estimate import Imagined
-    from unmask.training.hardware import named as hardware_named
 
     budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
     given = None if hardware is None else hardware_named(hardware, precision)
@@ -135,11 +135,11 @@ def pretrain(
         workers: Processes that prepare batches ahead; none by default on a CPU, two on a GPU. The same batches.
         skip_spikes: Leave out steps whose loss or gradient is far above the ones before; they are logged either way.
     """
-    from unmask.recipes import recipe as recipe_named
+    from unmask.pretraining.pretrain import Saving
+    from unmask.pretraining.pretrain import pretrain as run
+    from unmask.pretraining.recipes import recipe as recipe_named
     from unmask.training.budget import Budget
-    from unmask.training.computing import Computing
-    from unmask.training.pretrain import Saving
-    from unmask.training.pretrain import pretrain as run
+    from unmask.training.machine.computing import Computing
 
     budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
     computing = Computing(device=device, precision=precision, checkpointing=checkpointing, compile=compile, shard=shard)
@@ -178,7 +178,7 @@ def runs(*folders: Location) -> Listed:
     Args:
         folders: Where to look, everything below included; this folder if none is named.
     """
-    from unmask.training.follow import list_runs
+    from unmask.runs.watch import list_runs
 
     return list_runs(Path(folder) for folder in folders or (".",))
 
@@ -193,6 +193,6 @@ def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> Watc
         once: Say where the run stands now, and leave.
         seconds: How long to wait between two looks.
     """
-    from unmask.training.follow import watch as follow
+    from unmask.runs.watch import watch as follow
 
     return follow(Path(run), once=once, seconds=seconds)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unmask.errors import BadInput
 from unmask.results import Comparison, Evaluated, Filled
-from unmask.verbs.given import Location, named, standard_input, text_of
+from unmask.verbs.arguments import Location, named, standard_input, text_of
 
 
 def evaluate(
@@ -32,7 +32,7 @@ def evaluate(
         rate: The fraction of tokens hidden.
         limit: Measure on an even sample of about so many tokens, instead of all that are held out.
     """
-    from unmask.inference.locate import model_directory
+    from unmask.models.locate import model_directory
 
     model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
     from unmask.evaluation.intrinsic import evaluate as run
@@ -76,11 +76,11 @@ def compare(
         seed: Where the weights, the order of the blocks and the hidden positions come from.
         resume: Go on with the comparison that is already there.
     """
-    from unmask.tokens.manifest import read
+    from unmask.tokens.store.manifest import read
 
     read(Path(data))  # a wrong path is told before anything heavy is loaded
     from unmask.evaluation.compare import compare as run
-    from unmask.recipes import recipe
+    from unmask.pretraining.recipes import recipe
     from unmask.training.budget import Budget
 
     settings = named(phrases=text_of(phrases), length=length, rows=rows)
@@ -109,13 +109,13 @@ def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...]
         top: How many candidates for each blank.
         targets: Only these words, the likeliest first; they come after the texts.
     """
-    from unmask.inference.locate import model_directory
+    from unmask.models.locate import model_directory
 
     if not texts:
         raise BadInput('nothing to fill: give a text with a blank, such as "Paris is in [MASK]."')
     model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
     from unmask.inference.fill import fill as run
-    from unmask.inference.load import load
+    from unmask.models.load import load
 
     loaded = load(Path(model))
     if texts != ("-",):

@@ -1,0 +1,45 @@
+"""The parts that pages are made of: a headline, a table, a fact, a command to copy.
+
+In: plain strings. Out: what a console of rich prints, at 80 columns and without colour too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+
+def table(heads: tuple[str, ...], rows: Iterable[tuple[str | Text, ...]], numbers: tuple[int, ...]) -> Table:
+    """Rows under their heads; `numbers` are the columns that are set to the right."""
+    made = Table(box=box.SIMPLE_HEAD, show_header=any(heads), show_edge=False, padding=(0, 1))
+    for place, head in enumerate(heads):
+        made.add_column(head, justify="right" if place in numbers else "left")
+    for row in rows:
+        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return made
+
+
+def headline(what: str, path: Path, more: str) -> Text:
+    """What was done, to what, and the rest of the line."""
+    return Text.assemble((f"{what} ", "bold green"), (str(path), "bold"), f"  {more}")
+
+
+def fact(name: str, value: str) -> Text:
+    """A name and what belongs to it."""
+    return Text.assemble("  ", (f"{name}  ", "dim"), value)
+
+
+def next_command(command: str) -> Text:
+    """What one may do now; never wrapped, for it is there to be copied."""
+    return Text.assemble("  ", ("next  ", "dim"), (command, "cyan"), no_wrap=True, overflow="ignore")
+
+
+def page(*parts: RenderableType) -> RenderableType:
+    """Parts one below the other, an empty line after each."""
+    spaced = [each for part in parts for each in (part, Text(""))]
+    return Group(*spaced)

@@ -1,0 +1,166 @@
+"""The built-in corpus: the English documentation that is on every machine that runs unmask.
+
+    help topics of the interpreter, docstrings of the standard library and of unmask's dependencies
+        ─prose─▶ paragraphs ─each once─▶ a document for each topic and each module
+
+Nothing is imported or copied: source files are read where they are, at run time. Docstrings are found by
+their quotes, since a full parse of the same files takes fifteen times as long. Processes share the modules
+out; `python -m unmask.corpus.read.builtin` is one of them, with the paths on standard input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from unmask.corpus.read.docstrings import prose
+from unmask.errors import UnmaskError
+from unmask.records import Document
+
+SUFFIXES = {".py", ".pyi", ".pyx", ".pxi"}
+LEFT_OUT = {"test", "tests", "idle_test", "site-packages", "dist-packages"}
+SHORTEST = 200  # characters of a document: below, a module says hardly anything
+
+# A comment, a triple-quoted string or a plain one: reading these in order keeps quotes inside each apart.
+TOKEN = re.compile(
+    r"#[^\n]*"
+    r"|(?P<quotes>\"\"\"|''')(?P<text>.*?)(?<!\\)(?P=quotes)"
+    r"|\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\""
+    r"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'",
+    re.DOTALL,
+)
+# What stands before a docstring on its line: nothing, or a function or a name that says what it is.
+BEFORE = re.compile(r"\s*[rRuU]?|.*doc.*\W[rRuU]?", re.IGNORECASE)
+
+
+def documents(taken: Callable[[int], None] = lambda count: None) -> Iterator[Document]:
+    """Help topics, then modules in order, each paragraph where it is first; `taken` hears of bytes read."""
+    seen: set[str] = set()
+    for name, line, paragraphs in _paragraphs(taken):
+        new = [paragraph for paragraph in dict.fromkeys(paragraphs) if paragraph not in seen]
+        seen.update(new)
+        text = "\n".join(new)
+        if len(text) >= SHORTEST:
+            yield Document(text, f"builtin:{name}", line)
+
+
+def _paragraphs(taken: Callable[[int], None]) -> Iterator[tuple[str, int, list[str]]]:
+    """The name, the first line and the prose of every topic and module, in order."""
+    for topic, text in sorted(_topics().items()):
+        yield f"topics/{topic}", 1, list(prose(text))
+    names = [name for _, name in modules()]
+    for name, (size, line, paragraphs) in zip(names, _shared_out([path for path, _ in modules()]), strict=True):
+        taken(size)
+        yield name, line, paragraphs
+
+
+def _topics() -> dict[str, str]:
+    try:
+        from pydoc_data.topics import topics
+    except ImportError:  # some builds of Python leave them out
+        return {}
+    return dict(topics)
+
+
+def _shared_out(paths: Sequence[Path]) -> Iterator[tuple[int, int, list[str]]]:
+    """What `module_prose` gives for each path, in order; every process takes each n-th."""
+    shares = min(os.cpu_count() or 1, 8)
+    command = [sys.executable, "-P", "-m", "unmask.corpus.read.builtin"]
+    with ExitStack() as stack:
+        workers = [
+            stack.enter_context(
+                subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
+            )
+            for _ in range(shares)
+        ]
+        for share, worker in enumerate(workers):
+            assert worker.stdin
+            json.dump([str(path) for path in paths[share::shares]], worker.stdin)
+            worker.stdin.close()
+        for number in range(len(paths)):
+            answer = workers[number % shares].stdout
+            line = answer.readline() if answer else ""
+            if not line:
+                raise UnmaskError("a process that reads the built-in corpus ended early")
+            yield tuple(json.loads(line))
+
+
+def _work() -> None:
+    """One of the processes: paths in, a JSON line for each out."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it ends it, by closing the pipe
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for path in json.load(sys.stdin):
+        print(json.dumps(module_prose(Path(path))))
+
+
+def module_prose(path: Path) -> tuple[int, int, list[str]]:
+    """The size of a module in bytes, the line of its first docstring, and the prose of all of them."""
+    try:
+        source = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return 0, 1, []
+    found = list(docstrings(source))
+    paragraphs = [paragraph for _, text in found for paragraph in prose(text)]
+    return len(source), found[0][0] if found else 1, paragraphs
+
+
+def docstrings(source: str) -> Iterator[tuple[int, str]]:
+    r"""The line and the text of each docstring in a module's source.
+
+    >>> list(docstrings('\"\"\"A module.\"\"\"\nx = \"\"\"data\"\"\"\ndef f():\n    r\'\'\'Does it.\'\'\'\n'))
+    [(1, 'A module.'), (4, 'Does it.')]
+    """
+    line, position = 1, 0
+    for token in TOKEN.finditer(source):
+        start = token.start()
+        if token["quotes"] and BEFORE.fullmatch(source, source.rfind("\n", 0, start) + 1, start):
+            line += source.count("\n", position, start)
+            position = start
+            yield line, token["text"]
+
+
+@cache
+def modules() -> tuple[tuple[Path, str], ...]:
+    """Every module of the standard library and of unmask's dependencies, with its name for readers."""
+    library = Path(sysconfig.get_path("stdlib"))
+    found = [(path, f"python/{path.relative_to(library)}") for path in sorted(library.rglob("*.py"))]
+    for distribution in _dependencies():
+        files = sorted(file for file in distribution.files or () if file.suffix in SUFFIXES)
+        found += [(Path(str(distribution.locate_file(file))), str(file)) for file in files]
+    return tuple((path, name) for path, name in found if not LEFT_OUT.intersection(Path(name).parts))
+
+
+def size() -> int:
+    """Bytes of source there are to read."""
+    return sum(path.stat().st_size for path, _ in modules() if path.exists())
+
+
+def _dependencies() -> list[metadata.Distribution]:
+    """What unmask needs, and what that needs, by name; everything installed if unmask itself is not."""
+    found: dict[str, metadata.Distribution] = {}
+    wanted = ["unmask"]
+    while wanted:
+        try:
+            distribution = metadata.distribution(wanted.pop())
+        except metadata.PackageNotFoundError:  # needed on other systems only
+            continue
+        if found.setdefault(distribution.name.lower(), distribution) is distribution:
+            needs = (need for need in distribution.requires or () if "extra ==" not in need)
+            wanted += [re.split(r"[^\w.-]", need, maxsplit=1)[0] for need in needs]
+    if not found:
+        found = {each.name.lower(): each for each in metadata.distributions()}
+    return [distribution for name, distribution in sorted(found.items()) if name != "unmask"]
+
+
+if __name__ == "__main__":
+    _work()

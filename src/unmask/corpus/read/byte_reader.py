@@ -1,0 +1,90 @@
+"""The bytes of a source, decompressed on the way and never held whole.
+
+A file that breaks off in the middle (a truncated download, a bad block) ends there: what was read before
+counts, and `Stream.problem` says what happened.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from unmask.corpus.read.find import Source
+from unmask.errors import BadInput
+
+CHUNK = 1 << 16  # one read of the disk; a zlib chunk of 64 KB holds at most 64 MB
+BUFFER = 1 << 20
+
+DECODERS: dict[str, Callable[[], Any]] = {
+    "gzip": lambda: zlib.decompressobj(wbits=31),
+    "zstd": lambda: zstandard.ZstdDecompressor().decompressobj(),
+    "xz": lzma.LZMADecompressor,
+}
+FAILURES = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+
+
+class Stream(io.RawIOBase):
+    """What readers read from: it ends at the first failure and remembers it, and counts what it took in."""
+
+    def __init__(self, read: Callable[[int], bytes], compression: str | None) -> None:
+        self.problem: str | None = None
+        self.taken = 0  # bytes from the disk or the pipe
+        self._read = read
+        self._pieces = self._plain() if compression is None else self._expanded(DECODERS[compression])
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        """True: this is what it is for."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer with what is at hand; 0 at the end, or at the first failure."""
+        if not self._rest:
+            try:
+                self._rest = memoryview(next(self._pieces, b""))
+            except FAILURES as error:
+                self.problem = f"breaks off ({error})"
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+    def _plain(self) -> Iterator[bytes]:
+        while data := self._read(CHUNK):
+            self.taken += len(data)
+            yield data
+
+    def _expanded(self, decoder: Callable[[], Any]) -> Iterator[bytes]:
+        """One compressed stream after the other: files appended to each other are one file."""
+        frame = None
+        for data in self._plain():
+            while data:
+                frame = frame or decoder()
+                if piece := frame.decompress(data):
+                    yield piece
+                data = frame.unused_data if frame.eof else b""
+                frame = None if frame.eof else frame
+        if frame is not None:
+            raise EOFError("the compressed data is truncated")
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[tuple[io.BufferedReader, Stream]]:
+    """A source's bytes for a reader, and the stream beneath that knows how it went."""
+    if source.format == "stdin":
+        if sys.stdin is None:
+            raise BadInput("-: standard input is closed")
+        pipe: Any = sys.stdin.buffer  # `read1` gives what has come, without waiting for the rest
+        stream = Stream(pipe.read1, None)
+        yield io.BufferedReader(stream, BUFFER), stream
+        return
+    with Path(source.name).open("rb", buffering=0) as file:
+        stream = Stream(file.read, source.compression)
+        yield io.BufferedReader(stream, BUFFER), stream

@@ -1,0 +1,223 @@
+"""The readers of text, JSONL, CSV and parquet: a stream of bytes to raw documents.
+
+Each is a function (content, source, field) → Document | Malformed, one after the other, and holds no more
+than a document at a time. Markup has its own module, `prose`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from unmask.corpus.marks import read_marks, within
+from unmask.corpus.read.find import Source
+from unmask.records import Document, Mark
+
+LONGEST = 100_000  # characters of a document; a tokenizer takes seconds for a line of megabytes
+ROW = 64 << 20  # bytes of a JSON line, a CSV field or a page: more is not text but an accident
+EXCERPT = 1_000  # characters kept of what could not be read
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A line, a row or (line 0) a whole file that could not be read, and why."""
+
+    source: str
+    line: int
+    reason: str
+    text: str = ""  # how it begins
+
+
+Record = Document | Malformed
+
+
+def text(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+    """A paragraph per line, a blank line between documents."""
+    held: list[tuple[int, bytes]] = []
+    size = 0
+    for line, piece in _pieces(content):
+        blank = not piece.strip()
+        if held and (blank or size + len(piece) > LONGEST):
+            yield from _decoded(held, source)
+            held, size = [], 0
+        if not blank:
+            held.append((line, piece))
+            size += len(piece)
+    if held:
+        yield from _decoded(held, source)
+
+
+def _pieces(content: io.BufferedReader) -> Iterator[tuple[int, bytes]]:
+    """Lines with their numbers; an over-long one in pieces of at most LONGEST bytes, cut at whitespace."""
+    line, rest = 1, b""
+    while piece := rest + content.readline(LONGEST - len(rest)):
+        rest = b""
+        if len(piece) >= LONGEST and not piece.endswith(b"\n"):
+            cut = _cut(piece)
+            piece, rest = piece[:cut], piece[cut:]
+        yield line, piece.removeprefix(b"\xef\xbb\xbf") if line == 1 else piece
+        line += piece.endswith(b"\n")
+
+
+def _cut(piece: bytes) -> int:
+    """Where to cut UTF-8 that goes on: behind its last space, or else before its last character."""
+    if (space := max(piece.rfind(b" "), piece.rfind(b"\t"))) > 0:
+        return space + 1
+    cut = len(piece) - 1
+    while cut > len(piece) - 4 and piece[cut] & 0xC0 == 0x80:
+        cut -= 1
+    return cut
+
+
+def _decoded(lines: list[tuple[int, bytes]], source: Source) -> Iterator[Record]:
+    """A document of these lines; the ones that are not UTF-8 are malformed, the others remain."""
+    try:
+        yield Document(b"".join(piece for _, piece in lines).decode(), source.name, lines[0][0])
+        return
+    except UnicodeDecodeError:
+        good: list[str] = []
+    for line, piece in lines:
+        try:
+            good.append(piece.decode())
+        except UnicodeDecodeError as error:
+            yield Malformed(source.name, line, _why(error), _excerpt(piece))
+    if good:
+        yield Document("".join(good), source.name, lines[0][0])
+
+
+def jsonl(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+    """A JSON object per line, its text in a field; `spans` may mark what is hidden together, see `marks`."""
+    line = 0
+    while data := content.readline(ROW):
+        line += 1
+        if len(data) == ROW and not data.endswith(b"\n"):
+            yield Malformed(source.name, line, f"longer than {ROW >> 20} MB", _excerpt(data))
+            while data and not data.endswith(b"\n"):
+                data = content.readline(ROW)
+        elif data.strip():
+            try:
+                row = json.loads(data.rstrip().decode("utf-8-sig"))
+                value = _value(row, field)
+                marks = read_marks(row.get("spans"), value) if field != "spans" else ()
+            except (ValueError, RecursionError) as error:
+                yield Malformed(source.name, line, _why(error), _excerpt(data))
+            else:
+                yield from parts(value, source.name, line, marks)
+
+
+def _value(row: Any, field: str) -> str:
+    """The text of a row, or why there is none."""
+    if not isinstance(row, dict):
+        raise ValueError("not a JSON object")
+    if field not in row:
+        raise ValueError(f"no field {field!r}; there are {', '.join(map(repr, row)) or 'none'}")
+    if not isinstance(row[field], str):
+        raise ValueError(f"field {field!r} is not a string")
+    row[field].encode()  # a lone surrogate is no text
+    return row[field]
+
+
+def delimited(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+    """A table with a header, its text in a column; `.tsv` has tabs between, `.csv` commas."""
+    csv.field_size_limit(ROW // 4)  # the reader takes four bytes a character
+    # Bytes that are not UTF-8 come through as surrogates, so that they spoil their own row only.
+    lines = io.TextIOWrapper(content, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    separator = "\t" if source.format == "tsv" else ","
+    rows = csv.reader(iter(lambda: lines.readline(ROW), ""), delimiter=separator)
+    header = next(rows, [])
+    if header and field not in header:
+        yield Malformed(
+            source.name, 0, f"no column {field!r}; choose with --field among {', '.join(map(repr, header))}"
+        )
+        return
+    while True:
+        line, row = rows.line_num + 1, []
+        try:
+            if row := next(rows):
+                yield from parts(_value(dict(zip(header, row, strict=False)), field), source.name, line)
+        except StopIteration:
+            return
+        except (ValueError, csv.Error) as error:
+            reason = "not UTF-8" if isinstance(error, UnicodeEncodeError) else _why(error)
+            data = separator.join(row).encode(errors="surrogateescape")
+            yield Malformed(source.name, line, reason, _excerpt(data))
+
+
+def parquet(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+    """A column of a parquet file; the line is the row's number, from 1."""
+    line = 0
+    try:
+        with _seekable(content, source) as file:
+            table = pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
+            if problem := _unusable(table.schema_arrow, field):
+                yield Malformed(source.name, 0, problem)
+                return
+            for batch in table.iter_batches(batch_size=1_000, columns=[field]):
+                # As bytes: nobody has checked that they are UTF-8.
+                for data in batch.column(0).cast(pa.large_binary()).to_pylist():
+                    line += 1
+                    yield from _cell(data, source, line)
+    except (pa.ArrowException, OSError) as error:
+        yield Malformed(source.name, line, f"not parquet, or damaged ({str(error).splitlines()[0]})")
+
+
+def _seekable(content: io.BufferedReader, source: Source) -> IO[bytes]:
+    """Parquet is read from its end, so a compressed file is unpacked beside first."""
+    if source.compression is None:
+        return Path(source.name).open("rb")
+    unpacked = tempfile.TemporaryFile()  # noqa: SIM115 the caller closes it
+    shutil.copyfileobj(content, unpacked)
+    return unpacked
+
+
+def _unusable(schema: pa.Schema, field: str) -> str | None:
+    if field not in schema.names:
+        return f"no column {field!r}; choose with --field among {', '.join(map(repr, schema.names))}"
+    kind = schema.field(field).type
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    textual = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary
+    return None if any(test(kind) for test in textual) else f"column {field!r} is {kind}, not strings"
+
+
+def _cell(data: bytes | None, source: Source, line: int) -> Iterator[Record]:
+    try:
+        if data is None:
+            raise ValueError("null, not a string")
+        yield from parts(data.decode(), source.name, line)
+    except ValueError as error:
+        yield Malformed(source.name, line, _why(error), _excerpt(data or b""))
+
+
+def parts(text: str, name: str, line: int, marks: tuple[Mark, ...] = ()) -> Iterator[Document]:
+    """A document, or an over-long one in parts of at most LONGEST characters, cut at whitespace."""
+    start = 0
+    while len(text) - start > LONGEST:
+        window = text[start : start + LONGEST]
+        cut = max(window.rfind(" "), window.rfind("\n"), window.rfind("\t")) + 1 or LONGEST
+        yield Document(window[:cut], name, line, within(marks, start, start + cut))
+        start += cut
+    yield Document(text[start:] if start else text, name, line, within(marks, start, len(text)))
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, UnicodeEncodeError):
+        return "a lone surrogate, which is no character"
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8 ({error.reason} at byte {error.start})"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not JSON ({error.msg.removesuffix(' at')} at character {error.pos})"
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def _excerpt(data: bytes) -> str:
+    return data[:EXCERPT].decode(errors="backslashreplace").rstrip()

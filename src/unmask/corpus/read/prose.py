@@ -1,0 +1,119 @@
+"""The readers of Markdown and HTML: the prose of a page, a paragraph per line, one document a file.
+
+Markdown becomes HTML first and then goes the same way. Block elements are paragraphs; code blocks, scripts,
+styles, forms and navigation are left out, inline code stays where it stands in its sentence.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+
+import lxml.etree
+import lxml.html
+from markdown_it import MarkdownIt
+
+from unmask.corpus.read.find import Source
+from unmask.corpus.read.formats import ROW, Malformed, Record, parts
+
+LEFT_OUT = {"head", "script", "style", "noscript", "template", "nav", "footer", "aside", "form", "button"}
+LEFT_OUT |= {"select", "textarea", "pre", "iframe", "object", "svg", "math", "canvas", "audio", "video"}
+LEFT_OUT_ROLES = {"navigation", "banner", "contentinfo", "search", "menu", "menubar", "toolbar"}
+INLINE = {
+    "a",
+    "abbr",
+    "acronym",
+    "b",
+    "bdi",
+    "bdo",
+    "big",
+    "cite",
+    "code",
+    "data",
+    "del",
+    "dfn",
+    "em",
+    "font",
+}
+INLINE |= {"i", "img", "ins", "kbd", "label", "mark", "q", "rp", "rt", "ruby", "s", "samp", "small", "span"}
+INLINE |= {"strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"}
+SPACED = {"br", "td", "th"}  # they end a word, not a paragraph
+
+END = "\0"  # no page holds this character
+CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
+FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
+
+
+def html(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+    """One page."""
+    return _page(content, source, markdown=False)
+
+
+def markdown(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+    """One page of CommonMark, tables included, front matter not."""
+    return _page(content, source, markdown=True)
+
+
+def _page(content: io.BufferedReader, source: Source, markdown: bool) -> Iterator[Record]:
+    data = content.read(ROW + 1)
+    if len(data) > ROW:
+        yield Malformed(source.name, 0, f"a page of more than {ROW >> 20} MB")
+        return
+    try:
+        page = _decode(data)
+        if markdown:
+            page = FRONT_MATTER.sub("", page.replace("\r\n", "\n"))
+            page = MarkdownIt("commonmark").enable("table").render(page)
+        yield from parts("\n".join(paragraphs(page)), source.name, 1)
+    except (UnicodeDecodeError, LookupError, RecursionError) as error:
+        yield Malformed(source.name, 1, f"not readable as a page ({error})")
+
+
+def _decode(data: bytes) -> str:
+    """UTF-8, or else the encoding the page itself declares."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        declared = CHARSET.search(data[:4096])
+        if declared is None:
+            raise
+        return data.decode(declared[1].decode())
+
+
+def paragraphs(page: str) -> Iterator[str]:
+    """The paragraphs of an HTML page, each on one line.
+
+    >>> list(paragraphs("<h1>Cats</h1><nav>Home</nav><p>They <b>sleep</b> a lot.<pre>nap()</pre>Yes<br>sir"))
+    ['Cats', 'They sleep a lot.', 'Yes sir']
+    """
+    parser = lxml.html.HTMLParser(encoding="utf-8", remove_comments=True, remove_pis=True, huge_tree=True)
+    try:
+        root = lxml.html.document_fromstring(page.encode(), parser=parser, ensure_head_body=True)
+    except lxml.etree.ParserError:  # its way to say that there is no element
+        return
+    for block in "".join(_pieces(root)).split(END):
+        if paragraph := " ".join(block.split()):
+            yield paragraph
+
+
+def _pieces(root: lxml.html.HtmlElement) -> Iterator[str]:
+    """Text in reading order, with END where a paragraph begins or ends."""
+    walk = lxml.etree.iterwalk(root, events=("start", "end"))
+    for event, element in walk:
+        yield "" if element.tag in INLINE else " " if element.tag in SPACED else END
+        if event == "end":
+            yield element.tail or ""
+        elif _left_out(element):
+            walk.skip_subtree()
+        else:
+            yield element.text or ""
+
+
+def _left_out(element: lxml.html.HtmlElement) -> bool:
+    return (
+        element.tag in LEFT_OUT
+        or element.get("role") in LEFT_OUT_ROLES
+        or element.get("aria-hidden") == "true"
+        or "hidden" in element.attrib
+    )

@@ -1,0 +1,88 @@
+"""Reading a whole corpus: every source in order, documents gathered in waves, the malformed set aside.
+
+A wave is a table of `WAVE` characters or a little more: what is in memory at a time, however large the
+corpus. The quarantine is a JSON line for each malformed record: source, line, reason, and how it begins.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow as pa
+
+from unmask.corpus.marks import column
+from unmask.corpus.parquet_writer import SCHEMA
+from unmask.corpus.read.find import Source
+from unmask.corpus.read.formats import Malformed
+from unmask.corpus.read.reader import read
+from unmask.errors import BadInput
+from unmask.progress import task
+from unmask.records import Document
+
+WAVE = 4 << 20  # characters
+
+
+class Intake:
+    """Reads sources in waves, and counts what came in."""
+
+    def __init__(self, sources: Sequence[Source], field: str, quarantine: Path) -> None:
+        self.read = 0
+        self.malformed = 0
+        self.bytes = 0  # from the disk, compressed as they were
+        self.first_problem = ""
+        self.kinds: set[str] = set()  # of the spans that are marked
+        self._sources = sources
+        self._field = field
+        self._quarantine = quarantine
+
+    def waves(self) -> Iterator[pa.Table]:
+        """Tables of raw documents: text, source, line, and spans where some are marked."""
+        held: list[Document] = []
+        characters = 0
+        for document in self._documents():
+            held.append(document)
+            characters += len(document.text)
+            if characters >= WAVE:
+                yield _table(held)
+                held, characters = [], 0
+        if held:
+            yield _table(held)
+
+    def _documents(self) -> Iterator[Document]:
+        megabytes = sum(source.size for source in self._sources) / 1e6
+        with task("Reading", total=megabytes or None) as step:
+
+            def taken(count: int) -> None:
+                self.bytes += count
+                step(count / 1e6, note=f"{self.read:,} documents")
+
+            for source in self._sources:
+                for record in read(source, self._field, taken):
+                    if isinstance(record, Malformed):
+                        self._set_aside(record, source)
+                    else:
+                        self.read += 1
+                        self.kinds.update(kind for _, _, kind in record.marks)
+                        yield record
+
+    def _set_aside(self, record: Malformed, source: Source) -> None:
+        where = f"{record.source}:{record.line}" if record.line else record.source
+        if source.named and not record.line:
+            raise BadInput(f"{where}: {record.reason}")
+        self.malformed += 1
+        self.first_problem = self.first_problem or f"{where}: {record.reason}"
+        with self._quarantine.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            print(json.dumps(asdict(record), ensure_ascii=False), file=file)
+
+
+def _table(documents: list[Document]) -> pa.Table:
+    # A file name may be bytes that are no text; where it is shown, they are spelled out.
+    sources = [document.source.encode(errors="backslashreplace") for document in documents]
+    texts, lines = [document.text for document in documents], [document.line for document in documents]
+    table = pa.table([texts, pa.array(sources).cast(pa.string()), lines], schema=SCHEMA)
+    if any(document.marks for document in documents):
+        return table.append_column("spans", column(document.marks for document in documents))
+    return table

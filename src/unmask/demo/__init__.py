@@ -1,0 +1,1 @@
+"""The whole journey on text that every machine has."""

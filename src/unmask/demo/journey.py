@@ -1,0 +1,173 @@
+"""The whole journey on text that every machine has: what `make demo` runs.
+
+In: nothing but this machine's own documentation. Out: a data directory, a run and a story of both on the terminal:
+the corpus in figures, a sentence as the policy hides it, the model before and after, and what to try next.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from unmask import progress
+from unmask.console.drawing import draw
+from unmask.evaluation.intrinsic import evaluate
+from unmask.inference.fill import fill
+from unmask.inference.show import show
+from unmask.models.families.family import build
+from unmask.models.init import know_frequencies
+from unmask.models.load import Loaded, load
+from unmask.pretraining.pretrain import pretrain
+from unmask.pretraining.recipes import recipe
+from unmask.quantities import bar
+from unmask.results import Demonstrated, Evaluated, Filled, Prepared
+from unmask.runs.directory import Run
+from unmask.tokens.store.dataset import Dataset, prepare
+from unmask.tokens.tokenizer.tokenizer import encode
+from unmask.training.budget import Budget
+
+SENTENCES = 5
+SENTENCE = re.compile(r"(?<![^.\n] )\b[A-Z][a-z][^.!?:;()\[\]<>{}`\"\n]{50,110}\.(?=\s|$)")
+WORD = re.compile(r"(?<= )[a-z]{5,12}(?= )")
+
+
+@dataclass(frozen=True)
+class Blank:
+    """A held-out sentence with one word hidden."""
+
+    text: str
+    answer: str
+
+
+def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
+    """Prepare, hide, train, measure and fill, telling the story on the way."""
+    console = progress.console()
+    data, run = out / "data", out / "run"
+    shutil.rmtree(run, ignore_errors=True)
+    chapter(console, "1", "Prepare", "the documentation that is already on this machine becomes tokens")
+    prepared = prepare(["builtin"], data, vocab_size=8192, overwrite=True)
+    console.print(corpus_in_figures(prepared))
+    dataset = Dataset.open(data)
+
+    chapter(console, "2", "Corrupt", "15 % of the tokens are hidden: masked, replaced or kept")
+    blanks = held_out_blanks(dataset, SENTENCES)
+    sentence = blanks[0].text.replace("[MASK]", blanks[0].answer)
+    hidden = show(dataset.tokenizer(), sentence, seed=seed)
+    colour = console.color_system is not None
+    console.print(Padding(draw(hidden, width=console.width - 4, colour=colour), (0, 2)))
+
+    chapter(console, "3", "Pretrain", "an encoder learns to restore them from both sides")
+    plan = recipe("tiny")  # in so short a time it gets further than a larger one
+    before = untrained(dataset, plan.family, plan.size, plan.training.length, seed)
+    texts = [blank.text for blank in blanks]
+    guesses = fill(before, texts, top=5)
+    trained = pretrain(data, run, plan, Budget(minutes=minutes), seed=seed)
+    evaluated = evaluate(run, data)
+    console.print(improvement(run, evaluated))
+
+    chapter(console, "4", "Use", "five sentences it never saw, a word hidden in each")
+    filled = fill(load(run), texts, top=5)
+    console.print(before_and_after(blanks, guesses, filled))
+    return Demonstrated(
+        prepared=prepared, trained=trained, evaluated=evaluated, before=tuple(guesses), after=tuple(filled)
+    )
+
+
+def chapter(console: Console, number: str, title: str, line: str) -> None:
+    """A heading of the story."""
+    console.print(f"\n[bold cyan]{number}  {title}[/]  [dim]{line}[/]\n")
+
+
+def corpus_in_figures(prepared: Prepared) -> Padding:
+    """What was gathered, and what was made of it."""
+    table = Table(box=None, show_header=False, padding=(0, 2))
+    table.add_column(style="dim")
+    table.add_column(justify="right", style="bold")
+    table.add_row("documents read", f"{prepared.counts['read']:,}")
+    for reason in ("malformed", "empty", "short", "duplicate"):
+        table.add_row(f"left out: {reason}", f"{prepared.counts[reason]:,}")
+    table.add_row("tokens to train on", f"{prepared.tokens['train']:,}")
+    table.add_row("tokens held out", f"{prepared.tokens['valid']:,}")
+    table.add_row("vocabulary", f"{prepared.vocabulary:,}")
+    return Padding(table, (1, 0, 0, 0))
+
+
+def held_out_blanks(dataset: Dataset, count: int) -> list[Blank]:
+    """Sentences of held-out documents from all over the text, each with its most common longer word hidden."""
+    found = [blank for text in dataset.texts("valid") if (blank := _blank(text, dataset))]
+    return found[:: max(1, len(found) // count)][:count]
+
+
+def _blank(text: str, dataset: Dataset) -> Blank | None:
+    """The first sentence with a word in its later part that is one token of the vocabulary."""
+    tokenizer = dataset.tokenizer()
+    for sentence in SENTENCE.findall(text):
+        words = list(WORD.finditer(sentence))
+        words = words[len(words) // 3 :]  # late enough for a context on both sides
+        tokens = encode(tokenizer, [f" {word[0]}" for word in words])
+        common = {
+            int(dataset.counts[ids[0]]): word for word, (ids, *_) in zip(words, tokens, strict=True) if len(ids) == 1
+        }
+        if common:
+            word = common[max(common)]
+            return Blank(f"{sentence[: word.start()]}[MASK]{sentence[word.end() :]}", word[0])
+    return None
+
+
+def untrained(dataset: Dataset, family: str, size: str, length: int, seed: int) -> Loaded:
+    """The model as it is before its first step."""
+    model = build(family, size, dataset.vocabulary, length=length, dropout=0.0, seed=seed).eval()
+    know_frequencies(model, dataset.vocabulary.counts)
+    return Loaded(dataset.path, model, dataset.tokenizer(), dataset.vocabulary, length)
+
+
+def improvement(run: Path, evaluated: Evaluated) -> Padding:
+    """Loss and masked accuracy on the held-out masks as they improved, beside what needs no model."""
+    table = Table(box=None, padding=(0, 2), header_style="dim")
+    for column in ("", "loss", "accuracy"):
+        table.add_column(column, justify="left" if not column else "right")
+    table.add_column("")
+    table.add_row("always the most frequent token", "", f"{evaluated.most_frequent_top1:.1%}", style="dim")
+    table.add_row("only how frequent each token is", f"{evaluated.unigram_loss:.2f}", "", style="dim")
+    for figures in Run(run, {}).logged():
+        if "validation_loss" in figures:
+            accuracy = figures["validation_accuracy"]
+            done = "[bold]the end[/]" if figures.get("final") else f"step {figures['step']:,}"
+            row = (
+                done,
+                f"{figures['validation_loss']:.2f}",
+                f"{accuracy:.1%}",
+                f"[green]{bar(accuracy, 40)}[/]",
+            )
+            table.add_row(*row)
+    return Padding(table, (1, 2))
+
+
+def before_and_after(blanks: list[Blank], before: list[Filled], after: list[Filled]) -> Padding:
+    """The five best guesses for each blank, by the untrained and by the trained model."""
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for blank, early, late in zip(blanks, before, after, strict=True):
+        head, tail = blank.text.split("[MASK]")
+        table.add_row("text", Text.assemble(head, (blank.answer, "bold underline"), tail))
+        table.add_row("before", _guessed(early, blank.answer))
+        table.add_row("after", _guessed(late, blank.answer))
+        table.add_row()
+    return Padding(table, (0, 2))
+
+
+def _guessed(filled: Filled, answer: str) -> Text:
+    """Guesses with their probabilities; the right one stands out."""
+    guesses = [
+        Text.assemble((guess.token, "bold green" if guess.token == answer else ""), f" {guess.probability:.0%}")
+        for guess in filled.blanks[0]
+    ]
+    return Text(" · ").join(guesses)

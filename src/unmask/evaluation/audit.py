@@ -1,0 +1,164 @@
+"""What a policy really does, measured on real blocks.
+
+In go blocks and a plan, out comes an `Audited`: the rate and its spread, the split, the lengths of what is hidden
+together, whether any position is favoured, whether anything special was touched, and how fast it went.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from unmask.corruption.schedule import Plan, corrupt_by
+from unmask.corruption.units import eligible
+from unmask.errors import BadInput
+from unmask.records import Blocks, Corrupted, Flags, Integers, Reals, Vocabulary
+from unmask.results import Audited
+
+BINS = 21  # stretches of a row that are drawn
+TESTED = 7  # stretches that are tested: few, for a p-value that holds on a few hundred rows; odd, for its closed form
+FEWEST = 20 * TESTED  # rows below which there is no p-value
+
+
+def audit(batches: Iterable[Blocks], plan: Plan, vocabulary: Vocabulary, *, seed: int = 0) -> Audited:
+    """Corrupt the blocks as the plan begins, and measure."""
+    seconds, all_tokens = 0.0, 0
+    kinds = dict.fromkeys(("masked", "random", "kept", "sentinel"), 0)
+    tallies: list[Tally] = []
+    for blocks in batches:
+        began = perf_counter()
+        corrupted = corrupt_by(blocks, plan, vocabulary, seed=seed)
+        seconds += perf_counter() - began
+        all_tokens += blocks.ids.size
+        tallies.append(_tally(blocks, corrupted, vocabulary))
+        for kind, number in _kinds(corrupted, vocabulary).items():
+            kinds[kind] += number
+    if not tallies:
+        raise BadInput("there are no blocks to audit: the split is empty")
+    total = _sum(tallies)
+    rows = total.tokens > 0
+    rates = total.hidden[rows] / total.tokens[rows]
+    hidden, tokens = int(total.hidden.sum()), int(total.tokens.sum())
+    low, high = np.percentile(rates, [5, 95]) if rows.any() else (0.0, 0.0)
+    spread = np.maximum(total.bin_tokens.sum(axis=0), 1)
+    return Audited(
+        policy=str(plan),
+        rows=len(rows),
+        tokens=tokens,
+        hidden=hidden,
+        asked=_asked(plan),
+        rate=hidden / max(tokens, 1),
+        rate_low=float(low),
+        rate_high=float(high),
+        split={kind: number / hidden for kind, number in kinds.items() if number},
+        lengths={int(size): int(total.lengths[size]) for size in np.flatnonzero(total.lengths)},
+        positions=tuple((total.bin_hidden.sum(axis=0) / spread).tolist()),
+        position_p=_evenness(total.bin_hidden[rows], total.bin_tokens[rows]),
+        specials_hidden=total.specials_hidden,
+        specials_shown=total.specials_shown,
+        silent=int((rows & (total.hidden == 0)).sum()),
+        tokens_per_second=all_tokens / max(seconds, 1e-9),
+    )
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The counts of some rows."""
+
+    tokens: Integers  # B, eligible
+    hidden: Integers  # B
+    bin_tokens: Integers  # B K
+    bin_hidden: Integers  # B K
+    lengths: Integers  # units by their number of tokens
+    specials_hidden: int
+    specials_shown: int
+
+
+def _tally(blocks: Blocks, corrupted: Corrupted, vocabulary: Vocabulary) -> Tally:
+    may = eligible(blocks, vocabulary)
+    units = np.zeros(0, dtype=np.int32) if corrupted.units is None else corrupted.units
+    odd = 0
+    if corrupted.answer is None:
+        shown = corrupted.ids[corrupted.hidden]
+        odd = int((vocabulary.is_special[shown] & (shown != vocabulary.mask) & (shown != corrupted.targets)).sum())
+    return Tally(
+        tokens=np.count_nonzero(may, axis=1),
+        hidden=np.count_nonzero(corrupted.hidden, axis=1),
+        bin_tokens=_binned(may),
+        bin_hidden=_binned(corrupted.hidden),
+        lengths=np.bincount(np.bincount(units)) if len(units) else np.zeros(1, dtype=np.int64),
+        specials_hidden=int((corrupted.hidden & ~may).sum()),
+        specials_shown=odd,
+    )
+
+
+def _sum(tallies: list[Tally]) -> Tally:
+    lengths = np.zeros(max(len(each.lengths) for each in tallies), dtype=np.int64)
+    for each in tallies:
+        lengths[: len(each.lengths)] += each.lengths
+    return Tally(
+        tokens=np.concatenate([each.tokens for each in tallies]),
+        hidden=np.concatenate([each.hidden for each in tallies]),
+        bin_tokens=np.concatenate([each.bin_tokens for each in tallies]),
+        bin_hidden=np.concatenate([each.bin_hidden for each in tallies]),
+        lengths=lengths,
+        specials_hidden=sum(each.specials_hidden for each in tallies),
+        specials_shown=sum(each.specials_shown for each in tallies),
+    )
+
+
+def _binned(flags: Flags) -> Integers:
+    """B K: how many flags each stretch of each row has."""
+    edges = np.arange(BINS + 1) * flags.shape[1] // BINS
+    total = np.zeros((len(flags), flags.shape[1] + 1), dtype=np.int64)
+    np.cumsum(flags, axis=1, out=total[:, 1:])
+    return np.diff(total[:, edges], axis=1)
+
+
+def _kinds(corrupted: Corrupted, vocabulary: Vocabulary) -> dict[str, int]:
+    """How the hidden tokens are shown."""
+    if corrupted.answer is not None:
+        return {"sentinel": len(corrupted.targets)}
+    shown = corrupted.ids[corrupted.hidden]
+    masked, kept = shown == vocabulary.mask, shown == corrupted.targets
+    return {"masked": int(masked.sum()), "kept": int(kept.sum()), "random": int((~masked & ~kept).sum())}
+
+
+def _asked(plan: Plan) -> float | None:
+    stage, rate = plan.at(0.0)
+    own = {part.policy.rate for part in stage.parts}
+    if any(part.policy.name == "diffusion" for part in stage.parts):
+        return (own.pop() if rate is None else rate) / 2  # t is uniform up to the rate
+    return rate if rate is not None else own.pop() if len(own) == 1 else None
+
+
+def _evenness(hidden: Integers, tokens: Integers) -> float | None:
+    """How likely it is that stretches of the row differ so much by chance: a Wald test over rows.
+
+    Rows are independent, positions of a row are not: units make neighbours alike, a fixed count sets them against
+    one another. So each row gives one vector, what each stretch has beyond its share of the row's hidden tokens.
+    """
+    if len(hidden) < FEWEST:
+        return None
+    hidden, tokens = (each.reshape(len(each), TESTED, -1).sum(axis=2) for each in (hidden, tokens))
+    share = hidden.sum(axis=1) / tokens.sum(axis=1)
+    excess: Reals = hidden - share[:, None] * tokens
+    mean = excess.mean(axis=0)
+    spread = np.cov(excess, rowvar=False) / len(excess)
+    freedom = int(np.linalg.matrix_rank(spread, hermitian=True))
+    distance = float(mean @ np.linalg.pinv(spread, hermitian=True) @ mean)
+    return _tail(distance * (len(excess) - freedom) / (len(excess) - 1), freedom)  # Hotelling's correction
+
+
+def _tail(value: float, freedom: int) -> float:
+    """P(χ² > value): in closed form for an even number of degrees of freedom, the next even one otherwise.
+
+    >>> round(_tail(18.31, 10), 3)
+    0.05
+    """
+    terms = np.cumprod([1.0, *(value / 2 / n for n in range(1, (freedom + 1) // 2))])
+    return min(1.0, math.exp(-value / 2) * float(terms.sum())) if freedom else 1.0

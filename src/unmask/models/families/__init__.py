@@ -1,0 +1,1 @@
+"""The families of models, each a configuration of a transformers class."""

@@ -1,0 +1,145 @@
+"""A directory to a model that can be asked: any masked language model of transformers, ours or not.
+
+In: a run, or a model directory. Out: the model, its tokenizer, and what both need to agree on. Nothing is
+fetched from a network, nothing is unpickled, and no code that came with the weights is run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import (
+    MODEL_FOR_MASKED_LM_MAPPING,
+    AutoConfig,
+    AutoModelForMaskedLM,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+)
+from transformers.utils import logging
+
+from unmask.errors import BadInput, Damaged
+from unmask.models.locate import model_directory
+from unmask.records import Vocabulary
+from unmask.tokens.tokenizer import tokenizer as tokenizers
+
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A masked language model, ready to be asked."""
+
+    path: Path
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
+    vocabulary: Vocabulary
+    length: int | None  # the most tokens it takes, special ones included; None where there is no limit
+
+
+def load(path: Path) -> Loaded:
+    """Load the model of a run or of a model directory."""
+    directory = model_directory(path)
+    config = _config(directory)
+    tokenizer = tokenizers.load(directory)
+    vocabulary = tokenizers.vocabulary(tokenizer)
+    if not len(vocabulary.ordinary):  # transformers makes up an empty one where the files are missing
+        raise BadInput(f"{directory}: has no tokenizer, tokenizer.json is missing")
+    if (rows := config.get_text_config().vocab_size) < vocabulary.size:
+        raise BadInput(
+            f"{directory}: the tokenizer has {vocabulary.size:,} tokens and the model {rows:,}: "
+            "they do not belong together"
+        )
+    model = _model(directory, config)
+    return Loaded(directory, model, tokenizer, vocabulary, length_of(model, tokenizer))
+
+
+def _config(directory: Path) -> PreTrainedConfig:
+    try:
+        said = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise Damaged(f"{directory / 'config.json'} is not JSON: {error}") from error
+    kind = said.get("model_type") if isinstance(said, dict) else None
+    try:
+        config = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+    except (ValueError, KeyError) as error:
+        reason = "its code is not part of transformers" if kind else "its config.json names no model_type"
+        raise BadInput(f"{directory}: cannot load a model of type {kind!r}: {reason}") from error
+    if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+        raise BadInput(f"{directory}: {kind} is not a masked language model, it has no head that fills blanks")
+    return config
+
+
+def _model(directory: Path, config: PreTrainedConfig) -> PreTrainedModel:
+    if not any((directory / name).is_file() for name in WEIGHTS):
+        if pickles := sorted(directory.glob("pytorch_model*.bin")):
+            raise BadInput(
+                f"{pickles[0]}: pickled weights can run code and are not loaded; convert them to safetensors"
+            )
+        raise BadInput(f"{directory}: has no weights, model.safetensors is missing")
+    try:
+        with silently():
+            model, report = AutoModelForMaskedLM.from_pretrained(
+                directory,
+                config=config,
+                dtype=torch.float32,
+                local_files_only=True,
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+    except SafetensorError as error:
+        raise Damaged(f"{directory}: the weights cannot be read: {error}") from error
+    except (RuntimeError, ValueError, OSError) as error:
+        raise Damaged(f"{directory}: the weights do not fit config.json: {error}") from error
+    _complete(directory, report)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return model.to(device).eval()
+
+
+@contextmanager
+def silently() -> Iterator[None]:
+    """Without transformers' bars and reports; what matters of the report becomes an error."""
+    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _complete(directory: Path, report: dict[str, Any]) -> None:
+    """Weights that are not in the file would be drawn at random, and the answers with them."""
+    if missing := sorted(report["missing_keys"]):
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        remedy = "an encoder without its masked-LM head cannot fill blanks"
+        if (generator := directory.parent / "generator").is_dir():
+            remedy = f"it detects what was replaced; the model that fills blanks is {generator}"
+        raise BadInput(f"{directory}: not a whole masked language model, its weights lack {missing[0]}{more}: {remedy}")
+
+
+def length_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int | None:
+    """The most tokens a row may have, by the tokenizer and by the positions the model knows."""
+    limits = [tokenizer.model_max_length] if tokenizer.model_max_length < UNLIMITED else []
+    if (positions := getattr(model.config, "max_position_embeddings", None) or 0) > 0:
+        limits.append(positions - _first_position(model))
+    return min(limits, default=None)
+
+
+def _first_position(model: PreTrainedModel) -> int:
+    """RoBERTa and its kin count positions from the padding id + 1: 514 of them take 512 tokens."""
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return module.padding_idx + 1
+    return 0

@@ -1,0 +1,43 @@
+"""A path to the directory that holds a model or its tokenizer: a run's, or one that came from elsewhere.
+
+In: what the user named. Out: where `config.json` is, or `tokenizer.json`. Light, so that a wrong path is told at once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unmask.errors import BadInput
+from unmask.runs.directory import read_description
+
+TOKENIZERS = ("tokenizer.json", "tokenizer_config.json")  # the second where a tokenizer has files of another kind
+
+
+def model_directory(path: Path) -> Path:
+    """The directory that holds the model: the path itself, or `model` in a run."""
+    if not path.exists():
+        raise BadInput(f"{path}: does not exist; give a run or a model directory (nothing is downloaded)")
+    if not path.is_dir():
+        raise BadInput(f"{path}: is a file; give the run or model directory")
+    if (path / "run.json").exists():
+        read_description(path)
+        if not (path / "model").is_dir():
+            raise BadInput(f"{path}: has no model yet; the same unmask pretrain with --resume trains it to its end")
+    for directory in (path, path / "model"):
+        if (directory / "config.json").is_file():
+            return directory
+    raise BadInput(f"{path}: holds no model, neither config.json nor model/config.json is there")
+
+
+def tokenizer_directory(path: Path) -> Path:
+    """The directory that holds the tokenizer: of a run, of a model, of a data directory, or the path itself."""
+    if not path.exists():
+        raise BadInput(f"{path}: does not exist; give a run, a model, a tokenizer or a data directory")
+    if not path.is_dir():
+        raise BadInput(f"{path}: is a file; give a run, a model, a tokenizer or a data directory")
+    if (path / "run.json").exists():
+        return model_directory(path)
+    for directory in (path, path / "model", path / "tokenizer"):
+        if any((directory / name).is_file() for name in TOKENIZERS):
+            return directory
+    raise BadInput(f"{path}: holds no tokenizer, neither here nor in model/ or tokenizer/ is a tokenizer.json")

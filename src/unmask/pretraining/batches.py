@@ -1,0 +1,122 @@
+"""The examples of a run, by the numbers of their blocks: what processes that prepare ahead compute.
+
+In: a split's stream and the settings. Out: the batch of any stretch of blocks, a function of their numbers. Blocks are
+numbered through all epochs, so going on after a stop needs one integer. Neither torch nor a tokenizer is needed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from unmask.corruption.rows import joined
+from unmask.corruption.schedule import Plan as Hiding
+from unmask.corruption.schedule import corrupt_by
+from unmask.records import Batch, Blocks, Corrupted, Integers, Vocabulary
+from unmask.tokens.collate import collate
+from unmask.tokens.pack import AROUND, Pieces, Plan, Stream, cut, grouped, packed, read_blocks
+from unmask.tokens.sample import Sampling, sampled
+from unmask.tokens.spans.lexicon import Lexicon, mark
+from unmask.tokens.spans.spans import Spans, mark_blocks
+
+ROUND = 16  # rows that are not packed have any length, and oneDNN keeps a kernel for each: these are few
+
+
+class Stretch(NamedTuple):
+    """Blocks of the whole run that are prepared together."""
+
+    begin: int
+    end: int
+    hides: bool  # whether something is hidden, or the text left as it is
+    progress: float  # how much of the training is done: it decides the stage and the rate
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Examples:
+    """The blocks of every epoch, with something hidden."""
+
+    stream: Stream
+    vocabulary: Vocabulary
+    hiding: Hiding | None
+    length: int
+    rows: int  # blocks in a step
+    micro: int  # blocks in a micro-batch
+    seed: int
+    marks: Mapping[str, Lexicon] = field(default_factory=dict)  # phrases that are hidden whole, by the kind of span
+    spans: Mapping[str, Spans] = field(default_factory=dict)  # the same as the data marks them
+    fresh: bool = True  # another packing and other hidden tokens in each epoch
+    packs: bool = True  # several documents in a block; else each in its own, blocks of like length together
+    sampling: Sampling | None = None  # documents left out and repeated, so that their groups are more alike in size
+
+    def batch(self, stretch: Stretch) -> Batch:
+        """The batch of a stretch; it may lie in two epochs or, on little text, in many."""
+        begin, end, hides, progress = stretch
+        hiding = self.hiding if hides else None
+        parts: list[tuple[Blocks, Corrupted]] = []
+        while begin < end:
+            epoch, number = divmod(begin, self.per_epoch)
+            count = min(end - begin, self.per_epoch - number)
+            blocks = self._blocks(self.plan(epoch), np.arange(number, number + count))
+            parts.append((blocks, self._hide(blocks, hiding, progress)))
+            begin += count
+        return collate(*(parts[0] if len(parts) == 1 else _stacked(parts, self.vocabulary.pad)))
+
+    def _blocks(self, plan: Plan, numbers: Integers) -> Blocks:
+        blocks = read_blocks(self.stream, plan, numbers, self.vocabulary, multiple=1 if self.packs else ROUND)
+        return mark_blocks(blocks, plan, self.spans)
+
+    def _hide(self, blocks: Blocks, hiding: Hiding | None, progress: float) -> Corrupted:
+        for kind, lexicon in self.marks.items():
+            blocks = mark(blocks, lexicon, self.vocabulary, kind=kind)
+        return corrupt_by(blocks, hiding, self.vocabulary, seed=self.seed, progress=progress)
+
+    def plan(self, epoch: int) -> Plan:
+        """The packing of an epoch, from whose number all draws come too."""
+        return _plan(self, epoch if self.fresh else 0)
+
+    @cached_property
+    def per_epoch(self) -> int:
+        """How many blocks an epoch has: the same in each, for it depends on the lengths of the pieces alone."""
+        return self.plan(0).blocks
+
+    @cached_property
+    def pieces(self) -> Pieces:
+        """The documents, cut to the block length."""
+        return cut(self.stream.ends, self.length - AROUND)
+
+
+@lru_cache(maxsize=2)  # a step may lie in two epochs
+def _plan(examples: Examples, epoch: int) -> Plan:
+    pieces, length, seed = examples.pieces, examples.length, examples.seed
+    if examples.sampling is not None:
+        pieces = sampled(pieces, examples.sampling, seed=seed, epoch=epoch)
+    if examples.packs:
+        return packed(pieces, length, seed=seed, epoch=epoch)
+    begun = epoch * len(pieces.starts) % examples.rows % examples.micro
+    return grouped(pieces, length, rows=examples.micro, offset=begun, seed=seed, epoch=epoch)
+
+
+def _stacked(parts: list[tuple[Blocks, Corrupted]], pad: int) -> tuple[Blocks, Corrupted]:
+    """Blocks of several epochs as one, rows padded to the longest."""
+    width = max(blocks.ids.shape[1] for blocks, _ in parts)
+
+    def wide(rows: np.ndarray, filler: int = 0) -> np.ndarray:
+        return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=filler)
+
+    def widened(some: Corrupted) -> Corrupted:
+        kept = {name: rows for name in ("order", "documents") if (rows := getattr(some, name)) is not None}
+        rows = {name: wide(rows) for name, rows in kept.items()}
+        return replace(some, ids=wide(some.ids, pad), hidden=wide(some.hidden), **rows)
+
+    blocks = Blocks(
+        ids=np.concatenate([wide(b.ids, pad) for b, _ in parts]),
+        word_starts=np.concatenate([wide(b.word_starts) for b, _ in parts]),
+        documents=np.concatenate([wide(b.documents) for b, _ in parts]),
+        numbers=np.concatenate([b.numbers for b, _ in parts]),
+        epoch=parts[0][0].epoch,
+    )
+    return blocks, joined([widened(some) for _, some in parts])

@@ -1,0 +1,68 @@
+"""Sizes, times and shares as people say them, for tables, pages and pictures."""
+
+from __future__ import annotations
+
+BAR = 24  # cells of a bar for a probability of one
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def bar(part: float, width: int = BAR) -> str:
+    """A bar for a part of one, to an eighth of a cell.
+
+    >>> bar(0.5, width=4), bar(0.28, width=4), bar(0.0)
+    ('██', '█▏', '')
+    """
+    eighths = round(part * width * 8)
+    return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).strip()
+
+
+def size(count: int) -> str:
+    """Bytes as people say them.
+
+    >>> size(999), size(12_345_678)
+    ('999 B', '12.3 MB')
+    """
+    amount, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if amount < 1000:
+            break
+        amount, unit = amount / 1000, larger
+    return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> duration(4.23), duration(312), duration(7500)
+    ('4.2 s', '5 min 12 s', '2 h 5 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def brief(count: float) -> str:
+    """A count in few characters.
+
+    >>> brief(999), brief(4096), brief(1_874_586), brief(3.2e9)
+    ('999', '4.1 k', '1.9 M', '3.2 G')
+    """
+    amount, unit = float(count), ""
+    for larger in ("k", "M", "G", "T", "P", "E", "Z", "Y"):
+        if amount < 999.5:
+            break
+        amount, unit = amount / 1000, f" {larger}"
+    return f"{amount:.1f}{unit}" if unit else f"{amount:.0f}"
+
+
+def ago(seconds: float) -> str:
+    """How long something is ago, to one unit.
+
+    >>> ago(12.3), ago(150), ago(7500), ago(300_000)
+    ('12 s', '2 min', '2 h', '3 d')
+    """
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,229 @@
+"""A run as it stands, read from its directory while it trains or afterwards.
+
+In: a run directory. Out: what it is, where it stands and every figure it logged. Only the standard library is needed
+and nothing is written, so that looking at a run is quick and cannot disturb it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from unmask.errors import BadInput, Damaged, Refused
+from unmask.files import seal_holds
+from unmask.results import Validation, Watched
+from unmask.runs.directory import read_description
+
+RECENT = 20  # logged steps that tell how fast a run is now
+LOCK, METRICS, DESCRIPTION = ".lock", "metrics.jsonl", "run.json"
+CHECKPOINT = ("checkpoint.json", "model.safetensors", "optimizer.safetensors")
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class History:
+    """A run at one moment."""
+
+    path: Path
+    description: dict[str, Any]  # empty while the run finds out how long its steps take
+    lines: tuple[Line, ...]  # of the metrics, those that are whole
+    running: bool
+    problem: str = ""  # what is wrong with the directory
+    foreign: bool = False  # made by a version whose runs this one does not read
+
+    @property
+    def trained(self) -> list[Line]:
+        """The logged steps."""
+        return [line for line in self.lines if _is_number(line.get("tokens")) and line["step"] > 0]
+
+    @property
+    def validated(self) -> list[Line]:
+        """The measurements on held-out text; the last may be of all of it."""
+        return [line for line in self.lines if isinstance(line.get("validation_loss"), int | float)]
+
+    @property
+    def state(self) -> str:
+        """running, finished, stopped, damaged or foreign."""
+        if self.running:
+            return "running"
+        if self.problem:
+            return "foreign" if self.foreign else "damaged"
+        ended = any(line.get("final") for line in self.lines) and (self.path / "model" / "config.json").is_file()
+        return "finished" if ended else "stopped"
+
+    def curve(self, name: str) -> tuple[list[float], list[float]]:
+        """A figure against the tokens seen, wherever it was logged as a finite number."""
+        points = [(self.tokens_at(line), line[name]) for line in self.lines if _is_number(line.get(name))]
+        return [tokens for tokens, _ in points], [value for _, value in points]
+
+    def tokens_at(self, line: Line) -> float:
+        """The tokens seen at a line; a validation knows its step only, so they lie between those of logged steps."""
+        if _is_number(line.get("tokens")):
+            return float(line["tokens"])
+        steps, tokens = self._progress
+        after = bisect_right(steps, line["step"])
+        if after == len(steps):
+            return tokens[-1]
+        share = (line["step"] - steps[after - 1]) / (steps[after] - steps[after - 1])
+        return tokens[after - 1] + share * (tokens[after] - tokens[after - 1])
+
+    @cached_property
+    def _progress(self) -> tuple[list[int], list[float]]:
+        """Logged steps and the tokens seen at each, from the beginning."""
+        seen = {0: 0.0} | {line["step"]: float(line["tokens"]) for line in self.trained}
+        return list(seen), list(seen.values())
+
+    @property
+    def seconds(self) -> float:
+        """Spent on steps so far: what was logged tells the speed, and speaks for the steps in between."""
+        seen, seconds = 0, 0.0
+        for line in self.trained:
+            if line.get("tokens_per_second"):
+                seconds += (line["tokens"] - seen) / line["tokens_per_second"]
+            seen = line["tokens"]
+        return seconds
+
+
+def read(path: Path) -> History:
+    """A run at this moment; damage is part of what is told, and only a path that is no run at all is an error."""
+    running = held(path)
+    problem, foreign, description = "", False, {}
+    try:
+        description = read_description(path)
+    except BadInput:
+        if not running:  # a run that has just begun has no description yet
+            raise
+    except (Damaged, Refused) as error:
+        problem, foreign = str(error), isinstance(error, Refused)
+    lines = tuple(read_lines(path / METRICS))
+    if not problem and not _can_go_on(path / "checkpoints"):
+        problem = f"{path / 'checkpoints'}: every checkpoint is damaged; start again with another --out"
+    return History(path, description, lines, running, problem, foreign)
+
+
+def held(path: Path) -> bool:
+    """Whether a live process trains here: the lock goes with the process, however it ends."""
+    try:
+        handle = os.open(path / LOCK, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def find(folders: Iterable[Path]) -> Iterator[Path]:
+    """Every run in these folders and below; what is inside a run is its own affair."""
+    seen: set[Path] = set()
+    for folder in folders:
+        if not folder.is_dir():
+            raise BadInput(f"{folder}: is not a folder; name one that has runs in it")
+        for place, below, _ in os.walk(folder):
+            here = Path(place)
+            if (here / DESCRIPTION).is_file() or held(here):
+                below.clear()
+                if here.resolve() not in seen:
+                    seen.add(here.resolve())
+                    yield here
+            below[:] = sorted(name for name in below if not name.startswith("."))
+
+
+def summary(history: History) -> Watched:
+    """A run in figures."""
+    last: Line = history.trained[-1] if history.trained else {}
+    measured = tuple(_validation(line) for line in history.validated)
+    recipe = history.description.get("recipe") or {}
+    return Watched(
+        path=history.path,
+        state=history.state,
+        recipe=str(recipe.get("name", "")),
+        step=int(max((line["step"] for line in history.lines), default=0)),
+        steps=history.description.get("steps"),
+        tokens=int(last.get("tokens", 0)),
+        loss=last.get("loss"),
+        accuracy=last.get("accuracy"),
+        learning_rate=last.get("learning_rate"),
+        tokens_per_second=_speed(history),
+        seconds=history.seconds,
+        seconds_left=_left(history),
+        best=min((each for each in measured if isfinite(each.loss)), key=lambda each: each.loss, default=None),
+        last=measured[-1] if measured else None,
+        validations=measured,
+        age=_age(history.path),
+        problem=history.problem,
+    )
+
+
+def _validation(line: Line) -> Validation:
+    return Validation(line["step"], line["validation_loss"], line.get("validation_accuracy"), bool(line.get("final")))
+
+
+def _speed(history: History) -> float | None:
+    """Tokens a second, lately."""
+    speeds = [line["tokens_per_second"] for line in history.trained[-RECENT:] if line.get("tokens_per_second")]
+    return median(speeds) if speeds else None
+
+
+def _left(history: History) -> float | None:
+    """How long the steps that remain take at the speed of the last ones."""
+    steps, speed = history.description.get("steps"), _speed(history)
+    if not history.running or not steps or not speed:
+        return None
+    last = history.trained[-1]
+    return max(0, steps - last["step"]) * last["tokens"] / last["step"] / speed
+
+
+def _age(path: Path) -> float:
+    """Seconds since something was last logged; a clock that was set back makes nothing younger than now."""
+    for name in (METRICS, DESCRIPTION, LOCK):
+        if (path / name).exists():
+            return max(0.0, time.time() - (path / name).stat().st_mtime)
+    return 0.0
+
+
+def read_lines(metrics: Path) -> Iterator[Line]:
+    """The lines of the metrics that are whole: a run may be writing the last one."""
+    try:
+        text = metrics.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    for row in text.splitlines():
+        try:
+            line = json.loads(row)
+        except ValueError:
+            continue
+        if isinstance(line, dict) and isinstance(line.get("step"), int):
+            yield line
+
+
+def _can_go_on(checkpoints: Path) -> bool:
+    """Whether there is no checkpoint, or one whose index and files are there; hashing the files takes a resume."""
+    kept = list(checkpoints.glob("step-*"))
+    return not kept or any(_looks_whole(path) for path in kept)
+
+
+def _looks_whole(path: Path) -> bool:
+    try:
+        index = json.loads((path / CHECKPOINT[0]).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(index, dict) and seal_holds(index) and all((path / name).is_file() for name in CHECKPOINT)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)

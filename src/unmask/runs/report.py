@@ -1,0 +1,180 @@
+"""The report of a run: `plot.png`, and `report.html`, one page that needs nothing else.
+
+In: a run directory and a few facts about what is trained. Out: both files beside the run's own. Everything that comes
+from data, paths or settings is escaped; the page has no script and loads nothing.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from html import escape
+from math import exp
+from pathlib import Path
+from typing import Any
+
+from unmask.quantities import brief, duration
+from unmask.results import Watched
+from unmask.runs.history import History, read, summary
+
+PLOT, PAGE = "plot.png", "report.html"
+
+STYLE = """
+:root { --ink: #1f2933; --faint: #616e7c; --line: #e4e7eb; --ground: #f5f7fa; --accent: #3b6fb6; }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--ground); color: var(--ink);
+  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+main { max-width: 1100px; margin: 0 auto; padding: 40px 24px 64px; }
+header { display: flex; align-items: baseline; gap: 14px; flex-wrap: wrap; margin-bottom: 24px; }
+h1 { font-size: 30px; line-height: 1.2; margin: 0; letter-spacing: -0.01em; overflow-wrap: anywhere; }
+h2 { font-size: 13px; margin: 0 0 12px; color: var(--faint); text-transform: uppercase; letter-spacing: 0.06em; }
+.state { padding: 2px 12px; border-radius: 999px; font-size: 14px; font-weight: 600; color: #fff; background: #7b8794; }
+.finished { background: #2b8a3e; } .running { background: #1971c2; } .stopped { background: #b35900; }
+.damaged { background: #c92a2a; }
+.faint { color: var(--faint); }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(155px, 1fr)); gap: 12px; margin-bottom: 16px; }
+.card, section { background: #fff; border: 1px solid var(--line); border-radius: 12px; }
+.card { padding: 14px 18px; }
+.card b { display: block; font-size: 22px; line-height: 1.25; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.card span { color: var(--faint); font-size: 14px; }
+section { padding: 20px 24px; margin-bottom: 16px; }
+.two { display: grid; grid-template-columns: repeat(auto-fit, minmax(420px, 1fr)); gap: 16px; align-items: start; }
+.two section { margin-bottom: 0; } .two { margin-bottom: 16px; }
+svg { width: 100%; height: auto; display: block; }
+table { border-collapse: collapse; width: 100%; font-size: 15px; }
+th { text-align: left; font-weight: 500; color: var(--faint); vertical-align: top; padding-right: 20px; }
+td, th { padding: 5px 0; border-bottom: 1px solid var(--line); }
+tr:last-child td, tr:last-child th { border-bottom: 0; }
+td { overflow-wrap: anywhere; }
+.figures td, .figures th { text-align: right; padding-left: 16px; font-variant-numeric: tabular-nums; }
+.figures th:first-child, .figures td:first-child { text-align: left; padding-left: 0; }
+pre { background: var(--ground); border-radius: 8px; padding: 12px 14px; margin: 0 0 12px; font-size: 14px;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
+pre:last-child { margin-bottom: 0; }
+summary { cursor: pointer; color: var(--faint); font-size: 13px; text-transform: uppercase; letter-spacing: 0.06em; }
+details table { margin-top: 12px; }
+@media (max-width: 560px) { .two { grid-template-columns: 1fr; } main { padding: 24px 12px; } }
+"""
+
+
+def write(path: Path, facts: Mapping[str, str] | None = None, *, going_on: bool = False) -> None:
+    """Write the plot and the page of the run as it stands; who trains it says whether it goes on."""
+    from unmask.runs.plot import plot  # matplotlib takes a second to load
+
+    history = replace(read(path), running=going_on)
+    drawn = plot(history)
+    _put(path / PLOT, drawn.png)
+    _put(path / PAGE, page(history, drawn.svg, facts or {}).encode())
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Write a file in one piece: a browser that reloads sees the old one or the new one."""
+    aside = path.with_name(f".{path.name}.writing")
+    aside.write_bytes(content)
+    aside.replace(path)
+
+
+def page(history: History, svg: str, facts: Mapping[str, str]) -> str:
+    """The whole page."""
+    run = summary(history)
+    name = history.path.resolve().name
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(name)} · unmask</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<main>
+<header><h1>{escape(name)}</h1><span class="state {escape(run.state)}">{escape(run.state)}</span>
+<span class="faint">{escape(run.recipe)} · {time.strftime("%Y-%m-%d %H:%M")}</span></header>
+<div class="cards">{"".join(_card(*each) for each in _headline_figures(run))}</div>
+<section>{svg}</section>
+<div class="two">
+<section><h2>What was trained, on what</h2>{_table(_told(history, facts))}</section>
+<section><h2>How to use it</h2>{_use(run)}</section>
+</div>
+<section><h2>On held-out text</h2>{_validations(history)}</section>
+<section><details><summary>Every setting</summary>{_table(_flat(history.description))}</details></section>
+</main>
+</body>
+</html>
+"""
+
+
+def _headline_figures(run: Watched) -> Iterable[tuple[str, str]]:
+    if run.last is not None:
+        yield f"{run.last.loss:.3f}", "held-out loss, nats a token"
+        yield f"{exp(min(run.last.loss, 700)):,.1f}", "perplexity"
+        if run.last.accuracy is not None:
+            yield f"{run.last.accuracy:.1%}", "hidden tokens restored"
+    yield brief(run.tokens), "tokens seen"
+    yield f"{run.step:,}", f"of {run.steps:,} steps" if run.steps else "steps"
+    yield duration(run.seconds), "spent on steps"
+
+
+def _card(figure: str, name: str) -> str:
+    return f'<div class="card"><b>{escape(figure)}</b><span>{escape(name)}</span></div>'
+
+
+def _told(history: History, facts: Mapping[str, str]) -> dict[str, str]:
+    """What the run is, in words."""
+    known = history.description
+    training = known.get("recipe", {}).get("training", {})
+    told = {"recipe": known.get("recipe", {}).get("name"), **facts, "data fingerprint": known.get("data")}
+    told |= {name: training.get(name) for name in ("objective", "policy", "rate")}
+    if {"length", "rows"} <= training.keys():
+        told["a step"] = f"{training['rows']:,} blocks of {training['length']:,} tokens"
+    told |= {"seed": known.get("seed"), "unmask": known.get("unmask")}
+    return {name: str(value) for name, value in told.items() if value is not None}
+
+
+def _use(run: Watched) -> str:
+    place = shlex.quote(str(run.path))
+    if run.state != "finished":
+        return f"<p>The model is there when the run is finished.</p>{_code(f'unmask watch {place}')}"
+    python = f"from transformers import pipeline\n\nfill = pipeline('fill-mask', model={str(run.path / 'model')!r})"
+    return (
+        _code(f'unmask fill {place} "The capital of France is [MASK]."')
+        + _code(f"unmask evaluate {place} DATA")
+        + _code(f'{python}\nfill("The capital of France is [MASK].")')
+    )
+
+
+def _code(text: str) -> str:
+    return f"<pre>{escape(text)}</pre>"
+
+
+def _validations(history: History) -> str:
+    if not history.validated:
+        return "<p>Nothing was measured yet.</p>"
+    heads = "".join(f"<th>{name}</th>" for name in ("step", "tokens seen", "loss", "perplexity", "accuracy"))
+    rows = []
+    for line in history.validated:
+        loss, accuracy = line["validation_loss"], line.get("validation_accuracy")
+        cells = [
+            f"{line['step']:,}" + (", all of it" if line.get("final") else ""),
+            f"{history.tokens_at(line):,.0f}",
+            f"{loss:.3f}",
+            f"{exp(min(loss, 700)):,.1f}",
+            "" if accuracy is None else f"{accuracy:.1%}",
+        ]
+        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+    return f'<table class="figures"><tr>{heads}</tr>{"".join(rows)}</table>'
+
+
+def _table(rows: Mapping[str, Any]) -> str:
+    cells = (f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in rows.items())
+    return f"<table>{''.join(cells)}</table>"
+
+
+def _flat(value: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Nested settings by dotted names."""
+    flat: dict[str, Any] = {}
+    for name, part in value.items():
+        flat |= _flat(part, f"{before}{name}.") if isinstance(part, dict) else {f"{before}{name}": part}
+    return flat

@@ -1,0 +1,77 @@
+"""When a run is told of besides its metrics: its report while it goes on and however it ends, and its events.
+
+In: a run and what is trained in it. Out: the same run, whose lines TensorBoard gets too if that is asked, and a report
+that is written now and then. Nothing here changes what is trained, and nothing here stops a training.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rich.markup import escape
+
+from unmask.progress import say
+from unmask.runs import report
+from unmask.runs.directory import Run
+from unmask.training.session import Work
+
+SELDOM = 60.0  # seconds between two reports of a run that goes on: drawing one takes about a second
+
+
+@dataclass
+class Reporter:
+    """Writes the report of a run."""
+
+    path: Path
+    facts: Mapping[str, str]
+    wanted: bool = True
+    written: float = field(default_factory=time.monotonic)
+
+    def now_and_then(self) -> None:
+        """Write it if the last is long ago."""
+        if time.monotonic() - self.written >= SELDOM:
+            self.write(going_on=True)
+
+    def write(self, *, going_on: bool) -> None:
+        """Write it, or say in a line why not: a picture is never worth a run."""
+        if not self.wanted:
+            return
+        self.written = time.monotonic()
+        try:
+            report.write(self.path, self.facts, going_on=going_on)
+        except Exception as error:
+            say(f"[yellow]no report:[/] {escape(f'{type(error).__name__}: {error}')}")
+
+
+@contextmanager
+def chronicled(
+    run: Run, work: Work, *, wanted: bool = True, tensorboard: bool = False
+) -> Iterator[tuple[Run, Reporter]]:
+    """The run with its events and its report, both up to date however the block ends."""
+    reporter = Reporter(run.path, facts_of(work), wanted)
+    events = None
+    if tensorboard:
+        from unmask.runs.tensorboard import Events  # TensorBoard is an extra
+
+        events = Events(run.path, run.metrics)
+    try:
+        yield replace(run, also=events.add if events else None), reporter
+    finally:
+        if events:
+            events.close()
+        reporter.write(going_on=False)
+
+
+def facts_of(work: Work) -> dict[str, str]:
+    """What is trained on what, for people."""
+    manifest = work.dataset.manifest
+    documents, tokens = manifest["counts"]["train"], manifest["tokens"]["train"]
+    return {
+        "model": f"{work.recipe.family}, {work.parameters:,} parameters",
+        "data": f"{work.dataset.path}: {documents:,} documents, {tokens:,} tokens",
+        "tokenizer": f"{manifest['settings']['tokenizer']}, {work.dataset.vocabulary.size:,} tokens",
+    }

@@ -1,0 +1,1 @@
+"""What is marked in the text, to be hidden whole: entities, phrases, collocations."""

@@ -1,0 +1,221 @@
+"""Collocations of a corpus: the word sequences that no split of theirs explains (PMI-masking, Levine et al. 2021).
+
+In goes the token stream of a split, out come its best collocations. Words are the tokenizer's, so any script works.
+
+Out of core: the stream is passed over twice for each length, once into a sketch of counters, once to count exactly
+what the sketch says can be frequent. An n-gram can only be frequent if both its (n − 1)-grams are, so what has to be
+held is of the order of what is found, not of the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unmask.randomness import Bits
+from unmask.records import Flags, Ids, Integers, Reals
+from unmask.tokens.spans.lexicon import Members, longer, word_hashes
+
+CHUNK = 1 << 20  # tokens read at a time
+SKETCH = 1 << 24  # counters, 64 MB
+PART = 1.2  # how much more often than in a longer one a collocation has to occur, to stand for itself
+
+
+class Stream(Protocol):
+    """A split's tokens, one document after the other."""
+
+    @property
+    def ends(self) -> Integers:
+        """Where each document ends in the stream."""
+        ...
+
+    def read(self, start: int, stop: int) -> tuple[Ids, Flags]:
+        """The tokens between two places of the stream, and which of them start a word."""
+        ...
+
+
+@dataclass(frozen=True)
+class Collocation:
+    """A sequence of words, how often it occurs, and how surprising its least surprising split is."""
+
+    words: tuple[tuple[int, ...], ...]  # the token ids of each
+    count: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Words of a stretch of the stream."""
+
+    hashes: Bits  # W
+    starts: Integers  # W + 1, where each begins in the stream, and where the last one ends
+    joined: Flags  # W - 1, whether the next word may follow in a collocation
+
+
+@dataclass(frozen=True)
+class Level:
+    """The frequent n-grams of one length, by ascending hash."""
+
+    hashes: Bits  # N
+    counts: Integers  # N
+    words: Bits  # N n, the hashes of the words
+    places: Integers  # N 2, one occurrence in the stream
+
+
+def mine(
+    stream: Stream,
+    breaks: Flags,
+    *,
+    longest: int = 5,
+    least: int = 10,
+    top: int = 20_000,
+    step: Callable[[float], None] = lambda passes: None,
+) -> list[Collocation]:
+    """The best `top` collocations of 2 to `longest` words that occur more than `least` times, best first.
+
+    `breaks` (V flags) says which tokens no collocation contains: specials, and punctuation if it shall not.
+    `step` is told of each pass over the stream; there are two for each length.
+    """
+    levels: list[Level] = []
+    for size in range(1, longest + 1):
+        frequent = Members(levels[-1].hashes) if levels else None
+        levels.append(_count(lambda: _chunks(stream, breaks), size, frequent, least, step))
+    total = int(levels[0].counts.sum())
+    found: list[Collocation] = []
+    for level in levels[1:]:
+        scores = _scores(level, levels, total)
+        for n in np.lexsort((level.hashes, -level.counts, -scores))[: 2 * top]:
+            words = _words(stream, level.places[n])
+            found.append(Collocation(words, int(level.counts[n]), round(float(scores[n]), 4)))
+    found.sort(key=lambda one: (-one.score, -one.count, one.words))
+    return _without_parts(found)[:top]
+
+
+def _without_parts(found: list[Collocation]) -> list[Collocation]:
+    """Leave out what hardly ever occurs but inside a longer one: "Ku Klux" beside "Ku Klux Klan"."""
+    counts = {one.words: one.count for one in found}
+    parts = {
+        part
+        for one in found
+        for size in range(2, len(one.words))
+        for begin in range(len(one.words) - size + 1)
+        if counts.get(part := one.words[begin : begin + size], 0) < PART * one.count
+    }
+    return [one for one in found if one.words not in parts]
+
+
+def _chunks(stream: Stream, breaks: Flags) -> Iterator[Chunk]:
+    """The words of the stream; chunks end with a document wherever one is shorter than a chunk."""
+    ends = stream.ends
+    begin, last = 0, int(ends[-1]) if len(ends) else 0
+    while begin < last:
+        fits = int(np.searchsorted(ends, begin + CHUNK, side="right"))
+        stop = int(ends[fits - 1]) if fits and ends[fits - 1] > begin else min(begin + CHUNK, last)
+        ids, starts = stream.read(begin, stop)
+        new = np.zeros(len(ids), dtype=np.bool_)
+        new[0] = True
+        inner = ends[(ends > begin) & (ends < stop)] - begin
+        new[inner] = True
+        first = np.flatnonzero(starts | new)
+        fine = ~np.logical_or.reduceat(breaks[ids], first)
+        joined = fine[:-1] & fine[1:] & ~new[first[1:]]
+        yield Chunk(word_hashes(ids, first), begin + np.append(first, len(ids)), joined)
+        begin = stop
+
+
+def _count(
+    chunks: Callable[[], Iterator[Chunk]],
+    size: int,
+    frequent: Members | None,
+    least: int,
+    step: Callable[[float], None],
+) -> Level:
+    """Count the n-grams of this size, exactly, of those that can be frequent."""
+    sketch = np.zeros(SKETCH, dtype=np.uint32)
+    for chunk in chunks():
+        grams, at = _grams(chunk, size, frequent)
+        places, counts = np.unique(grams[at] & np.uint64(SKETCH - 1), return_counts=True)
+        sketch[places] += counts.astype(np.uint32)
+    step(1)
+    found = _nothing(size)
+    for chunk in chunks():
+        grams, at = _grams(chunk, size, frequent)
+        at = at[sketch[grams[at] & np.uint64(SKETCH - 1)] > least]
+        hashes, first, counts = np.unique(grams[at], return_index=True, return_counts=True)
+        at = at[first]
+        words = np.stack([chunk.hashes[at + nth] for nth in range(size)], axis=1)
+        places = np.stack((chunk.starts[at], chunk.starts[at + size]), axis=1)
+        found = _merged(found, Level(hashes, counts, words, places))
+    step(1)
+    keep = found.counts > least
+    return Level(found.hashes[keep], found.counts[keep], found.words[keep], found.places[keep])
+
+
+def _nothing(size: int) -> Level:
+    none = np.zeros((0, size), dtype=np.uint64)
+    return Level(none[:, 0], np.zeros(0, dtype=np.int64), none, np.zeros((0, 2), dtype=np.int64))
+
+
+def _grams(chunk: Chunk, size: int, frequent: Members | None) -> tuple[Bits, Integers]:
+    """The hashes of the chunk's n-grams, and at which words those begin that can be frequent."""
+    grams, whole = chunk.hashes, np.ones(len(chunk.hashes), dtype=np.bool_)
+    shorter = grams
+    for nth in range(1, size):
+        last = max(len(chunk.hashes) - nth, 0)
+        shorter = grams
+        grams = longer(grams[:last], chunk.hashes[nth:])
+        whole = whole[:last] & chunk.joined[nth - 1 :]
+    if frequent is not None:
+        known = frequent.have(shorter)
+        whole &= known[:-1] & known[1:]
+    return grams, np.flatnonzero(whole)
+
+
+def _merged(one: Level, other: Level) -> Level:
+    """Two counts as one; of an n-gram in both, the earlier occurrence is kept."""
+    hashes, first, inverse = np.unique(
+        np.concatenate((one.hashes, other.hashes)), return_index=True, return_inverse=True
+    )
+    counts = np.bincount(inverse, np.concatenate((one.counts, other.counts)), minlength=len(hashes))
+    words = np.concatenate((one.words, other.words))[first]
+    places = np.concatenate((one.places, other.places))[first]
+    return Level(hashes, counts.astype(np.int64), words, places)
+
+
+def _scores(level: Level, levels: list[Level], total: int) -> Reals:
+    """min over splits of log p(w)² / Π p(part): 0 if the parts never occur without one another, below it otherwise.
+
+    The best split is found from the left: best[j] is the likeliest way to split the first j words.
+    """
+    size = level.words.shape[1]
+    best: list[NDArray[np.float64]] = [np.zeros(len(level.hashes))]
+    for end in range(1, size + 1):
+        ways = [
+            best[begin] + _log_share(level.words[:, begin:end], levels, total)
+            for begin in range(end)
+            if (begin, end) != (0, size)
+        ]
+        best.append(np.max(ways, axis=0))
+    score: Reals = 2 * np.log(level.counts / total) - best[size]
+    return score
+
+
+def _log_share(words: Bits, levels: list[Level], total: int) -> Reals:
+    """log p of the n-grams with these words, all of which are frequent."""
+    gram = words[:, 0]
+    for nth in range(1, words.shape[1]):
+        gram = longer(gram, words[:, nth])
+    level = levels[words.shape[1] - 1]
+    share: Reals = np.log(level.counts[np.searchsorted(level.hashes, gram)] / total)
+    return share
+
+
+def _words(stream: Stream, place: Integers) -> tuple[tuple[int, ...], ...]:
+    """The words between two places of the stream, as token ids."""
+    ids, starts = stream.read(int(place[0]), int(place[1]))
+    starts[0] = True
+    return tuple(tuple(word.tolist()) for word in np.split(ids, np.flatnonzero(starts)[1:]))

@@ -1,0 +1,1 @@
+"""Text to ids: tokenizers loaded, trained and used."""

@@ -1,0 +1,82 @@
+"""Sentinels of a tokenizer: the tokens that stand for hidden spans in an encoder-decoder.
+
+In: a tokenizer. Out: the same with `<extra_id_0>`, `<extra_id_1>`, … added where it has too few, and its vocabulary
+for the `sentinel` policy. T5's own tokenizers have a hundred, and neither a mask nor an opening token.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+from transformers import PreTrainedTokenizerFast
+
+from unmask.corruption.schedule import Plan
+from unmask.errors import BadInput
+from unmask.records import Vocabulary
+from unmask.tokens.tokenizer import tokenizer as tokenizers
+
+USUAL = 100  # that T5's own tokenizers have
+NAME = re.compile(r"<extra_id_(\d+)>")
+
+
+def needed(length: int, rate: float = 0.15, mean: float = 3.0) -> int:
+    """How many sentinels rows of this length can need: one for each span, and one more where a row is rolled.
+
+    >>> needed(512)
+    27
+    """
+    hidden = math.ceil(rate * length)
+    return max(1, min(round(hidden / mean), length - hidden)) + 1
+
+
+def enough(plan: Plan, length: int) -> int:
+    """How many sentinels a plan can need over a whole training: T5's hundred, or more for long or dense rows.
+
+    >>> from unmask.corruption.schedule import parse
+    >>> enough(parse("sentinel", 0.15), 512), enough(parse("sentinel mean=1", "linear 0.2 0.9"), 512)
+    (100, 257)
+    """
+    policies = [part.policy for stage in plan.stages for part in stage.parts if part.policy.name == "sentinel"]
+    most = []
+    for policy in policies:
+        mean = policy.settings["mean"]
+        rate = policy.rate if plan.rate is None else max(plan.rate.values)
+        most.append(needed(length, min(rate, mean / (1 + mean)), mean))  # denser still, spans would grow together
+    return max([USUAL, *most])
+
+
+def add_sentinels(tokenizer: PreTrainedTokenizerFast, count: int = USUAL) -> int:
+    """Add sentinels until there are `count`; how many were added. A model needs its embeddings resized then."""
+    there = len(_sentinels(tokenizer))
+    names = [f"<extra_id_{number}>" for number in range(there, count)]
+    return tokenizer.add_special_tokens({"additional_special_tokens": names}, replace_extra_special_tokens=False)
+
+
+def sentinel_vocabulary(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:
+    """What corruption needs to know of the tokenizer, its sentinels among it, the first to be used first."""
+    sentinels = _sentinels(tokenizer)
+    if not sentinels:
+        raise BadInput("the tokenizer has no <extra_id_0>, …: add_sentinels(tokenizer) makes them")
+    end = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
+    if end is None or tokenizer.pad_token_id is None:
+        raise BadInput("the tokenizer has no end or no padding token, which an encoder-decoder needs")
+    if tokenizer.mask_token_id is not None and tokenizer.cls_token_id is not None:
+        return replace(tokenizers.vocabulary(tokenizer), sentinels=sentinels, end=end)
+    special = {*tokenizer.all_special_ids, *sentinels}
+    special |= {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
+    return Vocabulary(
+        size=max(tokenizer.get_vocab().values()) + 1,
+        mask=sentinels[0],  # never shown: this policy hides behind sentinels only
+        pad=tokenizer.pad_token_id,
+        start=end,
+        end=end,
+        special=tuple(sorted(special)),
+        sentinels=sentinels,
+    )
+
+
+def _sentinels(tokenizer: PreTrainedTokenizerFast) -> tuple[int, ...]:
+    found = {int(name[1]): number for token, number in tokenizer.get_vocab().items() if (name := NAME.fullmatch(token))}
+    return tuple(found[number] for number in sorted(found))

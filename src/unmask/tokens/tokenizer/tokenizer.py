@@ -1,0 +1,272 @@
+"""Texts to tokens, with any fast tokenizer of transformers: ours or one that came with a model.
+
+In: a tokenizer directory and texts. Out: token ids, and which of them start a word. Text never yields a special id:
+a text that spells `[MASK]` is read as the characters it consists of.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer, models
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+from unmask.errors import BadInput, Damaged
+from unmask.records import Flags, Ids, Vocabulary
+from unmask.tokens.tokenizer.train import KINDS, SPACE, train
+
+__all__ = ["KINDS", "Encoded", "encode", "load", "save", "train", "vocabulary"]
+
+# Scripts written without spaces, where a pre-tokenizer's word is a clause: Thai and Lao, Myanmar, Khmer, kana,
+# Chinese characters.
+UNSPACED = (
+    ("\u0e00", "\u0eff"),
+    ("\u1000", "\u109f"),
+    ("\u1780", "\u17ff"),
+    ("\u3040", "\u30ff"),
+    ("\u3400", "\u9fff"),
+    ("\U00020000", "\U000323af"),
+)
+
+# How byte-level vocabularies write bytes: printable ones as themselves, the others from Ā on.
+PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+BYTES = {chr(byte): byte for byte in PRINTABLE} | {
+    chr(0x100 + n): byte for n, byte in enumerate(sorted(set(range(256)) - set(PRINTABLE)))
+}
+
+
+class Encoded(NamedTuple):
+    """One text as tokens, without the special ones around it."""
+
+    ids: Ids  # L
+    word_starts: Flags  # L, true on the first token of a word
+    offsets: NDArray[np.int32] | None = None  # L 2, its first character and the one after; when asked for
+
+
+def load(path: Path | str) -> PreTrainedTokenizerFast:
+    """Load a tokenizer directory, without network and without running code that came with it."""
+    path = Path(path)
+    if not path.is_dir():
+        raise BadInput(f"{path}: no such directory; give one that holds a tokenizer.json")
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # tokenizers raises a bare Exception for a tokenizer.json it cannot read
+        if (path / "tokenizer.json").is_file():
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            raise Damaged(f"{path / 'tokenizer.json'}: the tokenizer cannot be read: {reason}") from error
+        raise BadInput(f"{path}: holds no tokenizer.json, nor another tokenizer that can be used") from error
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise BadInput(f"{path}: a slow tokenizer, which knows no words; convert it to a tokenizer.json")
+    return _as_written(tokenizer, path / "tokenizer.json")
+
+
+def _as_written(tokenizer: PreTrainedTokenizerFast, file: Path) -> PreTrainedTokenizerFast:
+    """The tokenizer with the steps of its file, where transformers 5 has put others in their place.
+
+    It builds RobertaTokenizer, XLMRobertaTokenizer and more anew from the vocabulary; 4.57 takes the file as it is.
+    """
+    if not file.is_file():
+        return tokenizer
+    written = Tokenizer.from_file(str(file))
+    if _steps(written) == _steps(tokenizer.backend_tokenizer):
+        return tokenizer
+
+    def known(tokens: str | list[str]) -> bool:
+        return None not in map(written.token_to_id, [tokens] if isinstance(tokens, str) else tokens)
+
+    # The class has names of its own for tokens that the file may not have: those would be added.
+    special = {name: tokens for name, tokens in tokenizer.special_tokens_map.items() if known(tokens)}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=written,
+        name_or_path=tokenizer.name_or_path,
+        model_max_length=tokenizer.model_max_length,
+        model_input_names=tokenizer.model_input_names,
+        clean_up_tokenization_spaces=False,
+        **special,
+    )
+
+
+def _steps(backend: Tokenizer) -> list[bytes]:
+    """The kinds of a tokenizer's steps before its model, without their settings: those a configuration may change."""
+    parts = [part.__getstate__() for part in (backend.normalizer, backend.pre_tokenizer) if part is not None]
+    return [kind for part in parts for kind in re.findall(rb'"type":"(\w+)"', part)]
+
+
+def save(tokenizer: PreTrainedTokenizerFast, path: Path) -> None:
+    """Write a tokenizer directory that transformers 4.57 and 5 load, to the same tokenizer.
+
+    transformers 5 writes a class and a list that 4.57 does not know; both know the older spelling.
+    """
+    plain = copy.deepcopy(tokenizer)
+    plain.backend_tokenizer.no_padding()
+    plain.backend_tokenizer.no_truncation()
+    try:
+        plain.save_pretrained(path)
+    except Exception as error:  # of a full disk too, tokenizers tells by a bare Exception
+        if number := re.search(r"os error (\d+)", str(error)):
+            raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
+        raise
+    config = json.loads((path / "tokenizer_config.json").read_text(encoding="utf-8"))
+    config["tokenizer_class"] = "PreTrainedTokenizerFast"
+    config["model_input_names"] = list(tokenizer.model_input_names)  # a class's default is not in the file
+    for name in ("backend", "is_local", "local_files_only"):  # how it was loaded, not what it is
+        config.pop(name, None)
+    if isinstance(config.get("extra_special_tokens"), list):
+        config["additional_special_tokens"] = config.pop("extra_special_tokens")
+    text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False)
+    (path / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
+
+
+def vocabulary(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:
+    """The size and the special ids of a tokenizer; one that cannot hide, pad, open or close is refused."""
+    name = tokenizer.name_or_path or "the tokenizer"
+
+    def needed(what: str, *ids: int | None) -> int:
+        for number in ids:
+            if number is not None:
+                return number
+        raise BadInput(f"{name}: has no {what} token, which masked language modelling needs")
+
+    return Vocabulary(
+        size=_size(tokenizer),
+        mask=needed("mask", tokenizer.mask_token_id),
+        pad=needed("padding", tokenizer.pad_token_id),
+        start=needed("[CLS] or <s>", tokenizer.cls_token_id, tokenizer.bos_token_id),
+        end=needed("[SEP] or </s>", tokenizer.sep_token_id, tokenizer.eos_token_id),
+        special=_special(tokenizer),
+    )
+
+
+def encode(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
+    """Encode texts, on every core, without special tokens around them or in them.
+
+    A word is what the pre-tokenizer calls one. Of a script written without spaces it calls a clause one, so there
+    every piece starts a word, and so does what follows in another script:
+
+        tokens   un ##do it  .  ฉัน ##ชอบ ##แมว ##Tom
+        starts    #   .   #  #   #    #    #    #
+    """
+    return _encoder(tokenizer, len(tokenizer))(texts, offsets)
+
+
+@lru_cache(maxsize=4)
+def _encoder(tokenizer: PreTrainedTokenizerFast, _tokens: int) -> _Encoder:
+    """One for each tokenizer, and a new one when tokens have been added to it."""
+    return _Encoder(tokenizer)
+
+
+class _Encoder:
+    """What encoding has to know of a tokenizer, found out once."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
+        self.backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        self.backend.no_padding()
+        self.backend.no_truncation()
+        self.backend.encode_special_tokens = True
+        self.spaced, self.unspaced, self.letters = _beginnings(self.backend, _size(tokenizer))
+        self.unknown: int | None = tokenizer.unk_token_id
+        self.forbidden = np.zeros(_size(tokenizer), dtype=np.bool_)
+        self.forbidden[[number for number in _special(tokenizer) if number != self.unknown]] = True
+
+    def __call__(self, texts: Sequence[str], offsets: bool) -> list[Encoded]:
+        try:
+            encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
+        except TypeError as error:
+            raise BadInput("a text is no valid Unicode (a lone surrogate?): clean it before encoding") from error
+        return [self._arrays(text, encoding, offsets) for text, encoding in zip(texts, encodings, strict=True)]
+
+    def _arrays(self, text: str, encoding: Encoding, offsets: bool) -> Encoded:
+        ids = np.array(encoding.ids, dtype=np.int32)
+        unspaced = self.unspaced[ids]
+        words = _numbers(encoding.word_ids)
+        starts = unspaced | self.spaced[ids]
+        starts[1:] |= (words[1:] != words[:-1]) | (unspaced[:-1] & self.letters[ids[1:]])
+        starts[:1] = True
+        if self.forbidden[ids].any():
+            return self._spelt(text, encoding, starts, offsets)
+        return Encoded(ids, starts, np.array(encoding.offsets, np.int32).reshape(-1, 2) if offsets else None)
+
+    def _spelt(self, text: str, encoding: Encoding, starts: Flags, offsets: bool) -> Encoded:
+        """Special ids replaced by those of their characters: Unigram vocabularies have `<s>` among their pieces."""
+        spelt: list[tuple[int, bool, int, int]] = []
+        for number, starting, (begin, end) in zip(encoding.ids, starts.tolist(), encoding.offsets, strict=True):
+            if not self.forbidden[number]:
+                spelt.append((number, starting, begin, end))
+                continue
+            for place in range(begin, end):
+                spelt += [
+                    (each, starting and place == begin, place, place + 1) for each in self._character(text[place])
+                ]
+        ids, word_starts, begins, ends = np.array(spelt, dtype=np.int32).reshape(-1, 4).T
+        return Encoded(ids, word_starts.astype(np.bool_), np.stack((begins, ends), axis=1) if offsets else None)
+
+    def _character(self, character: str) -> list[int]:
+        ids = [token.id for token in self.backend.model.tokenize(character)]
+        known = [self.unknown if self.forbidden[number] else number for number in ids]
+        return [number for number in known if number is not None]
+
+
+def _numbers(words: list[int | None]) -> NDArray[np.int32]:
+    try:
+        return np.array(words, dtype=np.int32)
+    except TypeError:  # a token that belongs to no word
+        return np.array([-1 if word is None else word for word in words], dtype=np.int32)
+
+
+def _size(tokenizer: PreTrainedTokenizerFast) -> int:
+    """One more than the largest id: some vocabularies have holes."""
+    return max(tokenizer.get_vocab().values(), default=-1) + 1
+
+
+def _special(tokenizer: PreTrainedTokenizerFast) -> tuple[int, ...]:
+    added = (number for number, token in tokenizer.added_tokens_decoder.items() if token.special)
+    return tuple(sorted({*tokenizer.all_special_ids, *added}))
+
+
+def _beginnings(backend: Tokenizer, size: int) -> tuple[Flags, Flags, Flags]:
+    """V flags each: tokens that begin with a space, with a letter of an unspaced script, with another letter or digit.
+
+    The first is for tokenizers that call a whole text one word.
+    """
+    parts = [part.__getstate__() for part in (backend.pre_tokenizer, backend.decoder) if part is not None]
+    in_bytes = any(b"ByteLevel" in part for part in parts)
+    wordpiece = isinstance(backend.model, models.WordPiece)
+    continued = backend.model.continuing_subword_prefix if wordpiece else ""
+    spaced, unspaced, letters = np.zeros((3, size), dtype=np.bool_)
+    for token, number in backend.get_vocab().items():
+        begin = token.removeprefix(continued)[:4].encode()
+        if in_bytes:
+            begin = bytes(BYTES.get(character, 0) for character in token[:4])
+        spaced[number] = not wordpiece and begin.startswith((b" ", SPACE.encode()))
+        unspaced[number] = _unspaced(begin)
+        letters[number] = begin.decode(errors="replace")[:1].isalnum() and not unspaced[number]
+    return spaced, unspaced, letters
+
+
+def _unspaced(begin: bytes) -> bool:
+    """Whether bytes begin with a letter of a script without spaces, or can only be the beginning of one.
+
+    Marks and signs of repetition are no letters (category Lo): they belong to what stands before them.
+
+    >>> [_unspaced(text.encode()) for text in ("cat", "猫", "แมว", "ๆ", "ー")]
+    [False, True, True, False, False]
+    >>> _unspaced("猫".encode()[:2]), _unspaced("猫".encode()[1:])
+    (True, False)
+    """
+    if begin < b"\xe0":  # none of them is written in fewer than three bytes
+        return False
+    length = 4 if begin >= b"\xf0" else 3
+    low, high = ((begin[:length] + rest * length)[:length].decode(errors="replace")[0] for rest in (b"\x80", b"\xbf"))
+    if low == high and unicodedata.category(low) != "Lo":
+        return False
+    return any(first <= low and high <= last for first, last in UNSPACED)

@@ -1,0 +1,228 @@
+"""Results for people, at 80 columns and without colour."""
+
+import io
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from unmask.console.terminal import drawn, pages
+from unmask.results import (
+    Band,
+    Collocated,
+    Comparison,
+    Contender,
+    Evaluated,
+    Figure,
+    Filled,
+    Guess,
+    Phrase,
+    Piece,
+    Prepared,
+    Probed,
+    Shown,
+    Trained,
+    Verified,
+)
+
+FIGURE = Figure(0.25, 0.2, 0.3)
+BAND = Band(positions=1234, loss=FIGURE, top1=FIGURE)
+EVALUATED = Evaluated(
+    model="run",
+    data="data",
+    positions=123_456,
+    documents=300,
+    loss=Figure(4.5, 4.4, 4.6),
+    perplexity=Figure(90.0, 81.5, 99.5),
+    top1=FIGURE,
+    top5=FIGURE,
+    bits_per_byte=Figure(1.5, 1.4, 1.6),
+    context_bits=Figure(2.25, 2.0, 2.5),
+    most_frequent_top1=0.05,
+    unigram_loss=6.25,
+    by_kind={"masked": BAND, "random": BAND, "kept": BAND},
+    by_frequency={"rank 1 to 100": BAND, "no word: punctuation": BAND},
+)
+FILLED = Filled(
+    text="The [MASK] barks [bold]at[/bold] [MASK].",
+    blanks=((Guess("dog", 0.5), Guess("##s", 0.25)), (Guess("me", 1.0), Guess("[x]", 0.0))),
+    completed="The dog barks [bold]at[/bold] me.",
+    places=((4, 7), (30, 32)),
+)
+PREPARED = Prepared(
+    path=Path("data"),
+    files=3,
+    bytes_read=12_345_678,
+    counts={"read": 100, "malformed": 1, "empty": 2, "short": 3, "duplicate": 4, "train": 80, "valid": 10},
+    tokenizer="wordpiece",
+    vocabulary=16_384,
+    tokens={"train": 1_000_000, "valid": 10_000},
+    fingerprint="f" * 64,
+    seconds=75.0,
+)
+VERIFIED = Verified(path=Path("data"), files=12, bytes=1000, damage=("data/train/00000.tokens.npy: changed",))
+TRAINED = Trained(
+    path=Path("run"),
+    model=Path("run/model"),
+    recipe="mini",
+    parameters=8_000_000,
+    steps=1000,
+    tokens=2_000_000,
+    seconds=600.0,
+    loss=5.31,
+    accuracy=0.21,
+    weights_sha256="a" * 64,
+)
+COLLOCATED = Collocated(
+    data=Path("data"),
+    path=Path("list.txt"),
+    phrases=tuple(Phrase(f"phrase [{number}]", 1000 - number, -0.01 * number) for number in range(50)),
+    seconds=4.0,
+)
+SHOWN = Shown(
+    policy="token",
+    pieces=(Piece("the", "the", "shown"), Piece("cat", "[MASK]", "masked", 1), Piece("sat", "sat", "kept", 2)),
+    hidden=2,
+    tokens=3,
+)
+ALL = [PREPARED, VERIFIED, TRAINED, EVALUATED, FILLED, COLLOCATED, SHOWN]
+
+
+def printed(result: object, **console: object) -> str:
+    terminal = Console(width=80, **{"no_color": True, "force_terminal": False, **console})  # type: ignore[arg-type]
+    with terminal.capture() as capture:
+        terminal.print(drawn(result))
+    return capture.get()
+
+
+@pytest.mark.parametrize("result", ALL, ids=lambda result: type(result).__name__)
+def test_every_result_fits_80_columns_and_needs_no_colour(result: object) -> None:
+    text = printed(result)
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text  # nothing was cut off to fit
+
+
+def test_what_was_read_and_left_out_is_counted() -> None:
+    text = printed(PREPARED)
+    for said in (
+        "12.3 MB",
+        "exact duplicates",
+        "16,384",
+        "1,000,000",
+        "f" * 64,
+        "1 min 15 s",
+        "unmask pretrain data",
+    ):
+        assert said in text
+
+
+def test_damage_is_listed() -> None:
+    assert "1 damaged" in printed(VERIFIED) and "00000.tokens.npy: changed" in printed(VERIFIED)
+    assert "nothing damaged" in printed(replace(VERIFIED, damage=()))
+
+
+def test_figures_stand_beside_their_intervals_and_baselines() -> None:
+    text = printed(EVALUATED)
+    for said in ("4.400 – 4.600", "20.0% – 30.0%", "6.250  unigram", "5.0%  most frequent token"):
+        assert said in text
+    assert "at least 2.25 bits about a hidden token: a lower bound" in " ".join(text.split())
+
+
+def test_an_interval_that_is_not_known_and_a_model_that_learnt_nothing_are_said_to_be_so() -> None:
+    alone = replace(EVALUATED, top1=Figure(0.25, nan, nan), context_bits=Figure(-0.5, -0.6, -0.4))
+    text = printed(alone)
+    assert "unknown" in text and "nan" not in text
+    assert "no better than the frequencies" in " ".join(text.split())
+
+
+def test_words_of_the_text_are_never_taken_for_markup() -> None:
+    text = printed(FILLED)
+    assert "The dog barks [bold]at[/bold] me." in text
+    assert "[x]" in text
+
+
+def test_filled_words_stand_out_and_bars_are_as_long_as_they_are_likely() -> None:
+    coloured = printed(FILLED, no_color=False, force_terminal=True, color_system="standard")
+    assert "\x1b[1;4;32mdog\x1b[0m" in coloured
+    lines = printed(FILLED).splitlines()
+    bars = {line.split()[0]: line.count("█") for line in lines if "%" in line}
+    assert bars == {"dog": 12, "##s": 6, "me": 24, "[x]": 0}
+
+
+def test_the_best_thirty_collocations_are_shown_and_what_to_do_with_the_list() -> None:
+    text = printed(COLLOCATED)
+    assert "phrase [29]" in text and "phrase [30]" not in text
+    assert "--policy collocation --phrases list.txt" in " ".join(text.split())
+    unwritten = replace(COLLOCATED, path=None)
+    assert "unmask collocations data --out phrases.txt" in printed(unwritten)
+    assert "no collocation" in printed(replace(unwritten, phrases=()))
+
+
+def test_the_legend_stands_once_below_all_that_is_shown() -> None:
+    assert [len(list(pages(each))) for each in ([SHOWN, SHOWN], SHOWN, FILLED)] == [3, 2, 1]
+
+
+def test_what_nobody_draws_is_refused() -> None:
+    with pytest.raises(TypeError, match="nothing draws a int"):
+        drawn(3)
+
+
+def test_too_few_held_out_documents_are_said_to_be_too_few() -> None:
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(drawn(replace(EVALUATED, documents=3)))
+    assert "Only 3 held-out documents" in console.export_text(clear=False)
+    assert "Only 300" not in console.export_text()
+
+
+def test_a_model_that_fills_no_blanks_is_told_with_its_own_figures_and_not_sent_to_fill_any() -> None:
+    writes = replace(TRAINED, recipe="causal", figures={"accuracy": 0.21, "bits_per_byte": 2.125}, fills=False)
+    console = Console(width=90, file=io.StringIO())
+    console.print(drawn(writes))
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "bits per byte" in said and "2.125" in said and "masked" not in said and "unmask fill" not in said
+
+
+def contender(recipe: str, **known: Figure) -> Contender:
+    figures = {"masked_loss": None, "masked_accuracy": None, "hidden_bits_per_byte": None, "text_bits_per_byte": None}
+    probed = Probed(kind="tagging", score=FIGURE, untrained=FIGURE, majority=0.0, learnt=600, tested=400)
+    return Contender(
+        recipe=recipe,
+        run=Path("compare") / recipe,
+        parameters=7_391_744,
+        steps=461,
+        tokens=1_874_586,
+        seconds=601.0,
+        tokens_per_second=3_119.1,
+        text_bound=recipe == "diffusion",
+        figures={},
+        probes={"punctuation": probed},
+        **{**figures, **known},  # type: ignore[arg-type]
+    )
+
+
+def test_a_comparison_fits_80_columns_and_says_what_is_not_defined_and_what_is_a_bound() -> None:
+    bits = Figure(2.5, 2.25, 2.75)
+    contenders = (
+        contender("bert-small", masked_loss=bits, masked_accuracy=FIGURE),
+        contender("causal", text_bits_per_byte=bits),
+        contender("diffusion", masked_loss=bits, masked_accuracy=FIGURE, text_bits_per_byte=bits),
+    )
+    made = Comparison(
+        path=Path("compare"),
+        data=Path("data"),
+        budget={"tokens": 2_000_000},
+        seed=0,
+        contenders=contenders,
+        plot=Path("compare/compare.png"),
+    )
+    shown = printed(made)
+    assert "Compared compare  on data, 2,000,000 tokens each, seed 0" in shown
+    lines = [line.split() for line in shown.splitlines()]
+    assert ["bert-small", "2.50", "(2.25–2.75)", "25.0%", "(20.0%–30.0%)", "–"] in lines
+    assert ["causal", "–", "–", "2.500", "(2.250–2.750)"] in lines
+    assert ["diffusion", "2.50", "(2.25–2.75)", "25.0%", "(20.0%–30.0%)", "≤", "2.500", "(2.250–2.750)"] in lines
+    assert ["probe", "punctuation", "F1", "of", "tags", "before", "training", "most", "frequent"] in lines
+    assert max(map(len, shown.splitlines())) <= 80

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import ast
+import os
+import resource
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from unmask.corpus.read import builtin
+from unmask.corpus.read.docstrings import SENTENCE, is_english
+from unmask.corpus.read.find import find
+from unmask.corpus.read.reader import read
+from unmask.records import Document
+
+
+def processor_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN), resource.getrusage(resource.RUSAGE_SELF)
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+@pytest.fixture(scope="module")
+def corpus() -> tuple[list[Document], int, float]:
+    taken: list[int] = []
+    before = processor_seconds()
+    documents = list(builtin.documents(taken.append))
+    return documents, sum(taken), processor_seconds() - before
+
+
+def test_ten_megabytes_of_prose_in_less_than_a_minute_of_two_processors(
+    corpus: tuple[list[Document], int, float],
+) -> None:
+    documents, taken, seconds = corpus
+    assert sum(len(document.text.encode()) for document in documents) > 10e6
+    assert taken == pytest.approx(builtin.size(), rel=0.02)
+    assert seconds < 2 * 60
+
+
+def test_no_paragraph_comes_twice_and_every_sentence_is_english(
+    corpus: tuple[list[Document], int, float],
+) -> None:
+    paragraphs = [paragraph for document in corpus[0] for paragraph in document.text.split("\n")]
+    assert Counter(paragraphs).most_common(1)[0][1] == 1
+    sampled = [sentence for paragraph in paragraphs[::50] for sentence in SENTENCE.split(paragraph)]
+    assert [sentence for sentence in sampled if not is_english(sentence)] == []
+
+
+def test_topics_the_standard_library_and_dependencies_are_all_there(
+    corpus: tuple[list[Document], int, float],
+) -> None:
+    kinds = Counter(document.source.split(":")[1].split("/")[0] for document in corpus[0])
+    assert min(kinds[name] for name in ("topics", "python", "numpy", "torch", "transformers")) > 20
+    assert not any("/tests/" in document.source for document in corpus[0])
+    assert "unmask" not in kinds
+
+
+def test_it_is_read_by_its_name_and_who_stops_early_waits_for_nobody() -> None:
+    [source] = find(["builtin"])
+    reading = read(source)
+    found = next(record for record in reading if not record.source.startswith("builtin:topics"))
+    assert found.source.startswith("builtin:python/")
+    began = time.monotonic()
+    reading.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - began < 5
+
+
+def test_docstrings_found_by_their_quotes_are_those_a_parser_finds() -> None:
+    missed = found = 0
+    for path in sorted(Path(os.__file__).parent.glob("[a-m]*.py")):
+        source = path.read_text(encoding="utf-8")
+        nodes = [node for node in ast.walk(ast.parse(source)) if hasattr(node, "body")]
+        documented = [node for node in nodes if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)]
+        parsed = {ast.get_docstring(node, clean=False) for node in documented} - {None}
+        long = {text for text in parsed if text and "\\" not in source and "\n" in text}
+        ours = {text for _, text in builtin.docstrings(source)}
+        found += len(long & ours)
+        missed += len(long - ours)
+    assert found > 100
+    assert missed == 0
+
+
+def test_quotes_inside_comments_and_strings_deceive_nobody() -> None:
+    data = """x = "'''"  # \"\"\"\ny = \"\"\"not\na docstring\"\"\"\n"""
+    source = f'{data}def f():\n    """It is one."""\nadd_docstr(f, r"""So is it.""")'
+    assert list(builtin.docstrings(source)) == [(5, "It is one."), (6, "So is it.")]
+
+
+def test_a_module_that_is_not_utf8_is_passed_over(tmp_path: Path) -> None:
+    (path := tmp_path / "x.py").write_bytes(b'"""caf\xe9"""')
+    assert builtin.module_prose(path) == (0, 1, [])

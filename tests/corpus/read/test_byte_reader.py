@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from unmask.corpus.read.byte_reader import opened
+from unmask.corpus.read.find import Source
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
+    "xz": lzma.compress,
+}
+DATA = os.urandom(200_000) + b"line after line\n" * 20_000
+
+
+def taken_in(path: Path, compression: str | None) -> tuple[bytes, str | None, int]:
+    with opened(Source(str(path), "text", compression)) as (content, stream):
+        data = content.read()
+    return data, stream.problem, stream.taken
+
+
+@pytest.mark.parametrize("compression", PACK)
+def test_what_was_packed_comes_out_and_bytes_on_disk_are_counted(tmp_path: Path, compression: str) -> None:
+    (path := tmp_path / "file").write_bytes(packed := PACK[compression](DATA))
+    assert taken_in(path, compression) == (DATA, None, len(packed))
+
+
+@pytest.mark.parametrize("compression", PACK)
+def test_packed_files_appended_to_each_other_are_one_file(tmp_path: Path, compression: str) -> None:
+    (path := tmp_path / "file").write_bytes(PACK[compression](b"one,") + PACK[compression](b"two"))
+    assert taken_in(path, compression)[:2] == (b"one,two", None)
+
+
+@pytest.mark.parametrize("compression", PACK)
+@pytest.mark.parametrize("kept", [0.3, 0.9])
+def test_a_truncated_file_gives_what_was_before_and_says_so(tmp_path: Path, compression: str, kept: float) -> None:
+    packed = PACK[compression](DATA)
+    (path := tmp_path / "file").write_bytes(packed[: int(len(packed) * kept)])
+    data, problem, _ = taken_in(path, compression)
+    assert DATA.startswith(data)
+    assert len(data) > 0.2 * kept * 200_000
+    assert problem == "breaks off (the compressed data is truncated)"
+
+
+@pytest.mark.parametrize("compression", PACK)
+def test_a_flipped_byte_is_noticed(tmp_path: Path, compression: str) -> None:
+    packed = bytearray(PACK[compression](DATA))
+    packed[len(packed) // 2] ^= 0xFF
+    (path := tmp_path / "file").write_bytes(packed)
+    _, problem, _ = taken_in(path, compression)
+    assert problem is not None
+    assert problem.startswith("breaks off (")
+
+
+@pytest.mark.parametrize("compression", PACK)
+def test_what_is_not_packed_at_all_is_noticed(tmp_path: Path, compression: str) -> None:
+    (path := tmp_path / "file").write_bytes(b"plain text, whatever its name says\n" * 10)
+    data, problem, _ = taken_in(path, compression)
+    assert data == b""
+    assert problem is not None
+
+
+def test_an_empty_file_is_empty(tmp_path: Path) -> None:
+    (path := tmp_path / "file").write_bytes(b"")
+    for compression in (None, *PACK):
+        assert taken_in(path, compression) == (b"", None, 0)

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from unmask.corpus.read.find import COMPRESSIONS, FORMATS, Source, find
+from unmask.errors import BadInput
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+
+
+def names(arguments: list[Path | str], under: Path) -> list[str]:
+    return [str(Path(source.name).relative_to(under)) for source in find([str(each) for each in arguments])]
+
+
+def test_a_folder_is_searched_recursively_in_the_order_of_sorted_paths(tmp_path: Path) -> None:
+    touch(tmp_path, "b.txt", "a/z.jsonl", "a/c/d.md.gz", "c.parquet", "B.TXT")
+    assert names([tmp_path], tmp_path) == ["B.TXT", "b.txt", "c.parquet", "a/z.jsonl", "a/c/d.md.gz"]
+
+
+def test_arguments_keep_their_order_and_a_file_is_read_once(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt", "b.txt", "c.txt")
+    assert names([tmp_path / "b.txt", tmp_path, tmp_path / "a.txt"], tmp_path) == ["b.txt", "a.txt", "c.txt"]
+
+
+def test_unknown_and_hidden_files_in_a_folder_are_passed_over(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt", "a.pdf", "Makefile", ".hidden.txt", ".git/b.txt", "a.txt.bz2")
+    (tmp_path / "dangling.txt").symlink_to(tmp_path / "nowhere")
+    assert names([tmp_path], tmp_path) == ["a.txt"]
+
+
+def test_globs_find_files_and_folders_sorted(tmp_path: Path) -> None:
+    touch(tmp_path, "2.txt", "1.txt", "1.pdf", "deep/er/3.txt")
+    assert names([tmp_path / "[12].*"], tmp_path) == ["1.txt", "2.txt"]
+    assert names([tmp_path / "**/3.*"], tmp_path) == ["deep/er/3.txt"]
+    assert names([tmp_path / "de*"], tmp_path) == ["deep/er/3.txt"]
+
+
+def test_a_file_whose_name_looks_like_a_glob_is_that_file(tmp_path: Path) -> None:
+    touch(tmp_path, "a[1].txt", "a1.txt")
+    assert names([tmp_path / "a[1].txt"], tmp_path) == ["a[1].txt"]
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("compression", ["", *COMPRESSIONS])
+def test_every_format_is_known_plain_and_compressed(tmp_path: Path, suffix: str, compression: str) -> None:
+    touch(tmp_path, name := f"x{suffix}{compression}")
+    expected = Source(str(tmp_path / name), FORMATS[suffix], COMPRESSIONS.get(compression))
+    assert find([str(tmp_path / name)]) == [expected]
+
+
+def test_standard_input_and_the_built_in_corpus_have_names_of_their_own() -> None:
+    assert [source.format for source in find(["-", "builtin", "-"])] == ["stdin", "builtin"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "line"),
+    [
+        ("nowhere.txt", "nowhere.txt: no such file or folder"),
+        ("*.nothing", "nothing matches *.nothing (.txt"),
+        ("empty", "empty: no file with a known suffix (.txt"),
+        ("a.pdf", "a.pdf: unknown kind of file (.pdf); known are .txt"),
+        ("a.tar.gz", "a.tar.gz: unknown kind of file (.tar.gz)"),
+        ("README", "README: unknown kind of file (no suffix)"),
+    ],
+)
+def test_what_cannot_be_found_is_one_clear_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument: str, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    touch(tmp_path, "a.pdf", "a.tar.gz", "README")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput) as raised:
+        find([argument])
+    assert str(raised.value).startswith(line)
+    assert "\n" not in str(raised.value)
+
+
+def test_no_argument_is_one_clear_line() -> None:
+    with pytest.raises(BadInput, match="nothing to read"):
+        find([])

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from unmask.corpus.read import prose
+from unmask.corpus.read.find import Source
+from unmask.corpus.read.formats import Malformed, Record
+from unmask.records import Document
+
+
+def html(data: bytes) -> list[Record]:
+    return list(prose.html(io.BufferedReader(io.BytesIO(data)), Source("page", "html"), "text"))  # type: ignore[arg-type]
+
+
+def markdown(data: bytes) -> list[Record]:
+    return list(prose.markdown(io.BufferedReader(io.BytesIO(data)), Source("page", "markdown"), "text"))  # type: ignore[arg-type]
+
+
+def test_blocks_are_paragraphs_and_what_is_not_prose_is_left_out() -> None:
+    page = """<!DOCTYPE html><html><head><title>T</title><style>p {}</style></head><body>
+      <nav><a href=x>Home</a></nav><div role="navigation">Menu</div><div hidden>Secret</div>
+      <h1>Of   cats</h1>
+      <p>They <em>sleep</em>,<br>and use <code>nap()</code> &amp; such.<!-- no --></p>
+      <pre><code>nap(8)</code></pre><script>alert("x")</script>
+      <ul><li>one<li>two</ul>
+      <table><tr><td>left</td><td>right</td></tr></table>
+      loose text <div><b>inner</b></div> after
+      <footer>© us</footer></body></html>"""
+    expected = "Of cats|They sleep, and use nap() & such.|one|two|left right|loose text|inner|after"
+    assert html(page.encode()) == [Document(expected.replace("|", "\n"), "page", 1)]
+
+
+def test_markdown_is_its_prose() -> None:
+    page = """---
+title: x
+---
+# Of cats
+
+They *sleep* a lot,
+says [the book](http://x.y) with `nap()`.
+
+```python
+nap()
+```
+
+    nap(8)
+
+- one
+- two
+
+| a | b |
+|---|---|
+| c | d |
+
+<script>alert(1)</script>
+"""
+    expected = "Of cats|They sleep a lot, says the book with nap().|one|two|a b|c d"
+    assert markdown(page.encode()) == [Document(expected.replace("|", "\n"), "page", 1)]
+
+
+def test_a_page_may_declare_another_encoding() -> None:
+    page = "<meta charset='iso-8859-1'><p>café"
+    assert html(page.encode("latin-1")) == html(page.encode()) == [Document("café", "page", 1)]
+
+
+@pytest.mark.parametrize("data", [b"<p>caf\xe9", b"<meta charset=klingon><p>caf\xe9"])
+def test_a_page_in_no_known_encoding_is_malformed(data: bytes) -> None:
+    [record] = html(data)
+    assert isinstance(record, Malformed)
+    assert record.reason.startswith("not readable as a page (")
+
+
+@pytest.mark.parametrize("data", [b"", b"  \n", b"<!-- nothing -->", b"<html></html>", b"<?xml version='1.0'?>"])
+def test_a_page_without_text_is_an_empty_document(data: bytes) -> None:
+    assert html(data) == [Document("", "page", 1)]
+
+
+def test_an_xml_declaration_and_deep_nesting_do_no_harm() -> None:
+    page = b'<?xml version="1.0" encoding="utf-8"?><html><body>' + b"<div>" * 200 + b"deep</body></html>"
+    assert html(page) == [Document("deep", "page", 1)]
+
+
+def test_a_page_too_large_for_a_page_is_malformed_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prose, "ROW", 1 << 20)
+    assert html(b"<p>x" * (1 << 20)) == [Malformed("page", 0, "a page of more than 1 MB")]

@@ -1,0 +1,32 @@
+"""A fresh model that knows how frequent each token is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from unmask.models.families.family import build
+from unmask.models.init import know_frequencies
+from unmask.records import Vocabulary
+
+VOCABULARY = Vocabulary(size=200, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_its_first_guess_is_the_frequency_of_the_corpus(family: str) -> None:
+    counts = np.random.default_rng(0).zipf(1.5, 200).clip(max=10_000)
+    model = build(family, "tiny", VOCABULARY, length=16, dropout=0.0, seed=0).eval()
+    know_frequencies(model, counts)
+    ids = torch.randint(5, 200, (8, 16), generator=torch.Generator().manual_seed(0))
+    guessed = model(input_ids=ids).logits.log_softmax(-1).mean((0, 1)).exp().detach()
+    share = torch.from_numpy((counts + 1) / (counts + 1).sum())
+    divergence = (share * (share / (guessed / guessed.sum())).log()).sum()
+    assert divergence < 0.1 * (share * (share * 200).log()).sum()  # of what a model that knows nothing is away
+
+
+def test_without_counts_nothing_changes() -> None:
+    one = build("bert", "tiny", VOCABULARY, length=16, dropout=0.0, seed=0)
+    before = {name: weight.clone() for name, weight in one.state_dict().items()}
+    know_frequencies(one, None)
+    assert all(torch.equal(before[name], weight) for name, weight in one.state_dict().items())

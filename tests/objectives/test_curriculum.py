@@ -1,0 +1,46 @@
+"""Which objective a micro-batch follows."""
+
+from __future__ import annotations
+
+import pytest
+
+from unmask.errors import BadInput
+from unmask.objectives.curriculum import Curriculum, Stage, named, parse
+
+MLM = named("mlm")
+
+
+class Other(type(MLM)):  # type: ignore[misc]
+    name = "other"
+
+
+OTHER = Other()
+
+
+def test_shares_are_kept_over_any_stretch_of_micro_batches() -> None:
+    mixed = Curriculum((Stage((MLM, OTHER), (0.7, 0.3)),))
+    for first in (0, 17, 100_000):
+        others = sum(mixed.at(0.5, number) is OTHER for number in range(first, first + 100))
+        assert 28 <= others <= 32
+
+
+def test_stages_follow_each_other_and_the_last_is_what_the_training_is_for() -> None:
+    staged = Curriculum((Stage((OTHER,), (1.0,), until=0.25), Stage((MLM,), (1.0,))))
+    assert [staged.at(progress, 3).name for progress in (0.0, 0.249, 0.25, 1.0)] == ["other", "other", "mlm", "mlm"]
+    assert staged.main is MLM and staged.objectives == (MLM, OTHER)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("guess", "no objective is called 'guess': there are mlm"),
+        ("mlm much", "is not understood: write"),
+        ("mlm -1", "is not understood: write"),
+        ("mlm until 0.5", "stages end at ascending shares"),
+        ("", "stages end at ascending shares"),
+        ("spans until 0.5; mlm", "mlm and spans do not train the same model"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_told_in_one(line: str, problem: str) -> None:
+    with pytest.raises(BadInput, match=problem):
+        parse(line)

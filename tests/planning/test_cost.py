@@ -1,0 +1,119 @@
+"""What a step costs, counted on tensors without content: the same as for a model that computes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from unmask.models.families.sizes import SIZES
+from unmask.planning import cost as estimate
+from unmask.planning.cost import Counted, Imagined, cost, counts, orthogonalising, without_marks
+from unmask.pretraining.recipes import recipe
+from unmask.tokens.store.dataset import Dataset
+from unmask.training import loop
+from unmask.training.loop import Position
+from unmask.training.machine.distributed import ALONE
+from unmask.training.optimizer import orthogonal
+from unmask.training.session import Work
+
+KINDS = ("modernbert-tiny", "bert-tiny", "electra-tiny")
+
+
+@pytest.mark.parametrize("kind", ["modernbert", "bert", "roberta", "diffusion", "spanbert"])
+def test_what_can_be_counted_without_content_is_not_computed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    devices: list[str] = []
+    real = estimate.counts
+    monkeypatch.setattr(
+        estimate, "counts", lambda *args: devices.append(next(args[0].parameters()).device.type) or real(*args)
+    )
+    cost(recipe(f"{kind}-tiny"), Imagined(1000))
+    assert set(devices) == {"meta"}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_parameters_operations_and_memory_are_those_of_the_real_model(name: str, data: Path) -> None:
+    chosen = recipe(name, length=64, rows=4, micro=2)
+    dataset = Dataset.open(data)
+    counted = cost(chosen, dataset, steps=1)
+    work = Work.of(dataset, chosen, 1, 0)
+    assert counted.parameters == work.parameters
+    (lesson,) = work.feed.lessons(0, [0])
+    kept = Counted(dataset.vocabulary.size, seen={each.untyped_storage()._cdata for each in work.learner.parameters()})
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as flops:
+        outcome = lesson.objective.outcome(work.learner.train(), lesson.batch)
+        sum(loss.sum() for loss in outcome.losses.values()).backward()
+    assert counted.forward + counted.backward == pytest.approx(flops.get_total_flops(), rel=0.04)
+    with saved_tensors_hooks(kept.keep, lambda tensor: tensor):  # as the fused kernels of this machine keep them
+        lesson.objective.outcome(work.learner, lesson.batch)
+    assert counted.activations == pytest.approx(kept.kept, rel=0.12)
+    assert counted.logits == pytest.approx(kept.logits, rel=0.12)
+
+
+@pytest.mark.parametrize("name", ["spanbert-tiny", "xlnet-tiny", "t5-tiny"])
+def test_what_an_objective_adds_is_counted(name: str) -> None:
+    chosen = recipe(name, length=32, rows=4, micro=2)
+    counted = cost(chosen, Imagined(500), steps=1)
+    bert = cost(recipe("bert-tiny", length=32, rows=4, micro=2, rate="0.15"), Imagined(500), steps=1)
+    assert counted.parameters > bert.parameters and counted.forward > bert.forward
+
+
+def test_operations_follow_from_the_shapes() -> None:
+    chosen = recipe("bert-tiny", length=32, rows=8, micro=4, rate="0.2")
+    counted = cost(chosen, Imagined(500), steps=1)
+    size, vocabulary, tokens = SIZES["tiny"], 500, 4 * 32
+    matrices = 12 * size.width**2  # query, key, value, out, and four times the width back and forth
+    attention = 4 * 32 * size.width  # a token with all 32 of its row, twice
+    predicted = 64  # a fifth of the tokens is 24, filled up to a round number
+    head = 2 * predicted * (size.width**2 + size.width * vocabulary)
+    assert counted.forward == tokens * size.layers * (2 * matrices + attention) + head
+    assert counted.backward == 2 * counted.forward + 2 * predicted * vocabulary  # of the bias
+    assert (counted.micros, counted.a_step) == (2, 2 * (counted.forward + counted.backward) + counted.optimizing)
+
+
+def test_the_optimizer_s_products_are_counted() -> None:
+    with FlopCounterMode(display=False) as flops:
+        for shape in ((48, 16), (16, 48), (32, 32)):
+            orthogonal(torch.randn(1, *shape))
+    assert flops.get_total_flops() == sum(orthogonalising(torch.empty(s)) for s in ((48, 16), (16, 48), (32, 32)))
+    gram, square = 2 * 32**3, 2 * 32**3
+    assert orthogonalising(torch.empty(32, 32)) == 5 * (gram + square + 2 * 32**3)
+
+
+def test_a_checkpoint_has_the_bytes_that_were_planned(data: Path, tmp_path: Path) -> None:
+    chosen, dataset = recipe("tiny", length=32, rows=2, micro=2), Dataset.open(data)
+    work = Work.of(dataset, chosen, 1, 0)
+    loop.take_step(work.learner, work.optimizer, work.feed, 0, ALONE)
+    work.save(tmp_path, Position(step=1), 1)
+    written = sum(file.stat().st_size for file in tmp_path.rglob("*.safetensors"))
+    planned = cost(chosen, dataset, steps=1).checkpoint
+    assert planned < written < planned + 20_000  # names and shapes stand before the numbers
+
+
+def test_marked_spans_are_not_needed_to_count() -> None:
+    for name in ("ernie-tiny", "pmi-tiny"):
+        assert without_marks(recipe(name)).training.policy == "word"
+        assert cost(without_marks(recipe(name, rows=2, micro=2)), Imagined(300), steps=1).parameters > 0
+    assert without_marks(recipe("tiny")) == recipe("tiny")
+
+
+def test_a_falling_rate_is_counted_all_over_the_run_and_its_peak_takes_the_memory() -> None:
+    chosen = recipe("bert-tiny", rows=8, micro=8, rate="linear 0.8 0.2")
+    falling = cost(chosen, Imagined(4096), steps=100)
+    level = cost(replace(chosen, training=replace(chosen.training, rate="0.5")), Imagined(4096), steps=1)
+    peak = cost(replace(chosen, training=replace(chosen.training, rate="0.8")), Imagined(4096), steps=1)
+    assert falling.forward == pytest.approx(level.forward, rel=0.02)
+    assert falling.logits == peak.logits > level.logits
+
+
+def test_counts_are_of_one_micro_batch_each_time(data: Path) -> None:
+    work = Work.of(Dataset.open(data), recipe("tiny", length=32, rows=2, micro=2), 1, 0)
+    (lesson,) = work.feed.lessons(0)
+    first, second = (counts(work.learner, lesson, 300) for _ in range(2))
+    assert (first.forward, first.backward, first.kept) == (second.forward, second.backward, second.kept)
+    assert first.times(3).backward == 3 * first.backward

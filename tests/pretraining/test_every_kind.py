@@ -1,0 +1,301 @@
+"""Every kind of recipe, tiny: its loss falls, it is exported as it is, and it goes on exactly where it was stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from transformers.utils import logging
+
+import golden
+import unmask
+from unmask.errors import BadInput, Interrupted
+from unmask.models.heads import load_boundary
+from unmask.objectives.causal import Causal
+from unmask.pretraining.pretrain import Saving, pretrain
+from unmask.pretraining.recipes import KINDS, recipe
+from unmask.results import Trained
+from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.store.dataset import Dataset
+from unmask.training import checkpoint, loop
+from unmask.training import session as works
+from unmask.training.budget import Budget
+from unmask.training.optimizer import Optimizing
+from unmask.training.session import Recipe, Work
+
+STEPS, STOPPED = 24, 10
+SHORTENED = {"modernbert", "diffusion", "causal-then-mlm"}  # trained as ModernBERT on a CPU: see `models.lean`
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The class of transformers that loads it, and what its own objectives log of a step and of held-out text."""
+
+    model: str
+    logged: frozenset[str] = frozenset({"accuracy"})
+    held_out: frozenset[str] = frozenset()
+
+
+DETECTION = frozenset(
+    {"mlm_loss", "detection_loss", "generator_accuracy", "detection_accuracy", "detection_recall", "detection_auc"}
+)
+EXPECTED = {
+    "modernbert": Expected("ModernBertForMaskedLM"),
+    "bert": Expected("BertForMaskedLM"),
+    "bert-wwm": Expected("BertForMaskedLM"),
+    "roberta": Expected("RobertaForMaskedLM"),
+    "ernie": Expected("ErnieForMaskedLM"),
+    "xlm-r": Expected("XLMRobertaForMaskedLM"),
+    "pmi": Expected("BertForMaskedLM"),
+    "causal": Expected("GPT2LMHeadModel", held_out=frozenset({"bits_per_byte"})),
+    "diffusion": Expected("ModernBertForMaskedLM", held_out=frozenset({"bits_per_byte"})),
+    "causal-then-mlm": Expected("ModernBertForMaskedLM"),
+    "spanbert": Expected(
+        "BertForMaskedLM",
+        logged=frozenset({"accuracy", "boundary_accuracy", "mlm_loss", "boundary_loss"}),
+        held_out=frozenset({"mlm_loss", "boundary_loss", "boundary_accuracy"}),
+    ),
+    "deberta": Expected("DebertaV2ForMaskedLM"),
+    "electra": Expected("ElectraForPreTraining", logged=DETECTION, held_out=DETECTION),
+    "deberta-v3": Expected("DebertaV2ForTokenClassification", logged=DETECTION, held_out=DETECTION),
+    "xlnet": Expected("XLNetLMHeadModel", held_out=frozenset({"accuracy"})),
+    "t5": Expected(
+        "T5ForConditionalGeneration",
+        logged=frozenset({"accuracy", "spans_restored"}),
+        held_out=frozenset({"accuracy", "spans_restored"}),
+    ),
+}
+
+Trains = Callable[..., Trained]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_validations() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(works, "VALIDATION_TOKENS", (512, 512))
+        yield
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Recipe]:
+    """A kind's recipe, tiny, with phrases for those that hide them."""
+    phrases = tmp_path_factory.mktemp("phrases") / "phrases.txt"
+    phrases.write_text("the capital of France\nbread and butter\nsince the beginning of the year\n")
+    return lambda kind: recipe(f"{kind}-tiny", length=32, rows=8, micro=4, phrases=str(phrases), dropout=0.1)
+
+
+@pytest.fixture(scope="module")
+def fitting(data: Path, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The data of a kind: the small corpus, or, where languages are sampled, its halves as if each were one."""
+
+    @cache
+    def halves() -> Path:
+        folder = tmp_path_factory.mktemp("halves")
+        texts = corpus.read_text(encoding="utf-8").split("\n\n")
+        (folder / "en.txt").write_text("\n\n".join(texts[:250]), encoding="utf-8")
+        (folder / "xx.txt").write_text("\n\n".join(texts[250:]).lower(), encoding="utf-8")
+        unmask.prepare(folder, out=folder / "data", languages="file", vocab_size=300, valid=0.1)
+        return folder / "data"
+
+    return lambda kind: halves() if KINDS[kind].training.get("smoothing") else data
+
+
+@pytest.fixture(scope="module")
+def train(fitting: Callable[[str], Path], plan: Callable[[str], Recipe]) -> Trains:
+    """Train a kind to its end in a directory of its own, or go on with what is there."""
+
+    def run(kind: str, out: Path, *, resume: bool = False) -> Trained:
+        return pretrain(fitting(kind), out, plan(kind), Budget(steps=STEPS), resume=resume, saving=Saving(report=False))
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def trained(train: Trains, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Trained]:
+    """The run of a kind that nothing happened to."""
+    return cache(lambda kind: train(kind, tmp_path_factory.mktemp(kind) / "run"))
+
+
+def logged(run: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_one_model_learns_from_both_sides_and_from_the_left(family: str, data: Path) -> None:
+    plan = recipe(f"{family}-tiny", objective="mlm 0.5, causal 0.5", length=32, rows=8, micro=2)
+    work = Work.of(dataset := Dataset.open(data), plan, STEPS, 0)
+    text = HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=32, policy=None)
+    before, lines = loop.measure(work.learner, Causal(), text).loss, list[dict[str, float]]()
+    loop.train(
+        work.learner, work.optimizer, work.feed, position=loop.Position(), after_step=lambda _, f: lines.append(f)
+    )
+    assert loop.measure(work.learner, Causal(), text).loss < 0.97 * before
+    causal = [each.name for each in work.feed.objectives(0)].count("causal") / 4  # of the micro-batches of a step
+    assert lines[0]["loss"] == pytest.approx(causal * lines[0]["causal_loss"] + (1 - causal) * lines[0]["mlm_loss"])
+    assert {"mlm_accuracy", "causal_accuracy", "causal_bits_per_token"} <= lines[0].keys()
+
+
+def test_the_stages_of_a_training_follow_their_objectives(data: Path) -> None:
+    plan = recipe("causal-then-mlm-tiny", length=32, rows=8, micro=4)
+    feed = Work.of(Dataset.open(data), plan, 40, 0).feed
+    named = ["".join({each.name for each in feed.objectives(step)}) for step in range(40)]
+    assert named == ["causal"] * 10 + ["mlm"] * 30
+    assert not len(feed.lessons(9)[0].batch.targets) and len(feed.lessons(10)[0].batch.targets)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "line"),
+    [
+        ("causal", {"policy": "span"}, "--policy span: the objective causal takes text as it is; leave --policy out"),
+        ("diffusion", {"policy": "token"}, "--policy token: the objective diffusion learns from what diffusion hide"),
+        ("bert", {"policy": "sentinel"}, "--policy sentinel: the objective mlm learns from what collocation, entity"),
+        ("ernie", {}, "has none of that kind: give --phrases, a file with a phrase a line"),
+        ("pmi", {}, r"has none of that kind: give --phrases, .* \(unmask collocations makes one\)"),
+    ],
+)
+def test_what_does_not_fit_is_one_line_with_what_does(
+    kind: str, changes: dict[str, str], line: str, data: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=line):
+        pretrain(data, tmp_path / "run", recipe(f"{kind}-tiny", **changes), Budget(steps=2))
+    assert not (tmp_path / "run").exists()
+
+
+def test_every_kind_is_expected_here() -> None:
+    assert EXPECTED.keys() == KINDS.keys()
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_the_held_out_loss_falls_and_the_own_figures_are_logged(kind: str, trained: Callable[[str], Trained]) -> None:
+    result = trained(kind)
+    lines = logged(result.path)
+    steps = [line for line in lines if "loss" in line]
+    held_out = [line for line in lines if "validation_loss" in line]
+    assert len(steps) == STEPS and not any("skipped" in line for line in steps)
+    assert held_out[-1]["validation_loss"] < 0.98 * held_out[0]["validation_loss"]
+    assert all(EXPECTED[kind].logged <= line.keys() for line in steps)
+    assert all({f"validation_{name}" for name in EXPECTED[kind].held_out} <= line.keys() for line in held_out)
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_its_losses_are_yesterdays(
+    kind: str, trained: Callable[[str], Trained], request: pytest.FixtureRequest
+) -> None:
+    numbers = golden.numbers_of(trained(kind).path)
+    if request.config.getoption("--record-golden"):
+        golden.record(kind, numbers)
+    assert golden.difference(numbers, kind) < 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rate": "linear 0.29 0.15"},
+        {"optimizing": Optimizing(adamw=3.03e-3)},
+        {"dropout": 0.101},
+        {"policy": "word"},
+        {"seed": 1},
+    ],
+    ids=["a rate", "a learning rate", "dropout", "the masks", "the initial values and the order"],
+)
+def test_another_computation_has_other_losses(change: dict[str, Any], data: Path, tmp_path: Path) -> None:
+    settings = {"length": 32, "rows": 8, "micro": 4, "dropout": 0.1, **change}
+    seed = settings.pop("seed", 0)
+    other = recipe("bert-tiny", **settings)
+    run = pretrain(data, tmp_path / "run", other, Budget(steps=STEPS), seed=seed, saving=Saving(report=False))
+    assert golden.difference(golden.numbers_of(run.path), "bert") > 20
+
+
+def test_one_other_initial_value_has_other_losses(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: Callable[[str], Recipe]
+) -> None:
+    built = works.build
+
+    def build(*args: Any, **kwargs: Any) -> transformers.PreTrainedModel:
+        model = built(*args, **kwargs)
+        model.get_input_embeddings().weight.data[50:60] *= 1.05
+        return model
+
+    monkeypatch.setattr(works, "build", build)
+    run = pretrain(data, tmp_path / "run", plan("bert"), Budget(steps=STEPS), saving=Saving(report=False))
+    assert golden.difference(golden.numbers_of(run.path), "bert") > 5
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_a_stopped_run_goes_on_to_the_same_weights(
+    kind: str, train: Trains, trained: Callable[[str], Trained], tmp_path: Path
+) -> None:
+    taken = loop.take_step
+
+    def take_step(*args: object) -> object:
+        if args[3] == STOPPED - 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return taken(*args)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(loop, "take_step", take_step)
+        with pytest.raises(Interrupted, match=f"stopped after step {STOPPED} of {STEPS}"):
+            train(kind, tmp_path / "run")
+    assert train(kind, tmp_path / "run", resume=True).weights_sha256 == trained(kind).weights_sha256
+
+
+@pytest.mark.parametrize("kind", EXPECTED)
+def test_what_is_exported_loads_in_its_stock_class_and_says_the_same(
+    kind: str, fitting: Callable[[str], Path], plan: Callable[[str], Recipe], trained: Callable[[str], Trained]
+) -> None:
+    logging.disable_progress_bar()
+    result = trained(kind)
+    work = Work.of(Dataset.open(fitting(kind)), plan(kind), STEPS, 0)
+    saved = checkpoint.newest(result.path / "checkpoints")
+    assert saved is not None
+    work.go_on(saved)
+    ours = work.objective.exports(work.learner)["model"].model.eval()
+    stock = getattr(transformers, EXPECTED[kind].model)
+    theirs, told = stock.from_pretrained(result.model, local_files_only=True, output_loading_info=True)
+    assert type(theirs) is type(ours) is stock
+    assert not any(told[name] for name in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    ids = torch.randint(5, 300, (3, 17), generator=torch.Generator().manual_seed(0))
+    inputs = {"input_ids": ids} | ({"decoder_input_ids": ids} if ours.config.is_encoder_decoder else {})
+    for weight in theirs.parameters():  # a file's bytes may lie so that a product adds up in another order
+        weight.data = weight.data.clone()
+    assert all(torch.equal(weight, ours.get_parameter(name)) for name, weight in theirs.named_parameters())
+    with torch.no_grad():
+        said, says = ours(**inputs)[0], theirs.eval()(**inputs)[0]
+    if kind in SHORTENED:  # our layers add up in another order
+        torch.testing.assert_close(said, says, rtol=1e-5, atol=1e-5)
+    else:
+        assert torch.equal(said, says)
+    card = (result.model / "README.md").read_text()
+    assert f"pipeline_tag: {work.objective.card.pipeline}" in card and f"{result.loss:.3f}" in card
+
+
+@pytest.mark.parametrize("kind", ["xlnet", "t5"])
+def test_the_example_on_the_card_runs_where_the_model_is(
+    kind: str,
+    trained: Callable[[str], Trained],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    logging.disable_progress_bar()
+    result = trained(kind)
+    example = (result.model / "README.md").read_text().split("```python\n")[1].split("```")[0]
+    monkeypatch.chdir(result.model)
+    exec(compile(example, "README.md", "exec"), {})
+    assert capsys.readouterr().out.strip()
+
+
+def test_the_boundary_head_beside_spanbert_is_the_one_that_was_trained(trained: Callable[[str], Trained]) -> None:
+    result = trained("spanbert")
+    saved = checkpoint.newest(result.path / "checkpoints")
+    assert saved is not None
+    for name, tensor in load_boundary(result.model).state_dict().items():
+        assert torch.equal(tensor, saved.model[f"boundary.{name}"])

@@ -1,0 +1,109 @@
+"""What each step trains on: spans as the data marks them, and masks that are fresh or static."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unmask.errors import BadInput
+from unmask.pretraining.feed import Feed, Lesson
+from unmask.records import Batch
+from unmask.tokens.store.dataset import Dataset, prepare
+from unmask.training.loop import Training, feed_of
+
+SETTINGS = Training(length=32, rows=8, micro=4, rate="0.3")
+
+
+def fields(lessons: list[Lesson]) -> list[list[object]]:
+    return [[getattr(lesson.batch, name).tolist() for name in ("ids", "predicted", "targets")] for lesson in lessons]
+
+
+def epochs(feed: Feed) -> list[list[list[object]]]:
+    """The first two epochs, block by block."""
+    each = replace(feed, rows=1, micro=1)
+    blocks = each.plan(0).blocks
+    return [[fields(each.lessons(epoch * blocks + number)) for number in range(blocks)] for epoch in (0, 1)]
+
+
+@pytest.mark.parametrize("policy", ["token", "span 0.7, token 0.3"])
+def test_masks_are_fresh_in_each_epoch_unless_they_are_asked_to_be_static(data: Path, policy: str) -> None:
+    dataset = Dataset.open(data)
+    fresh = feed_of(replace(SETTINGS, policy=policy), dataset, 100, seed=0)
+    static = feed_of(replace(SETTINGS, policy=policy, static_masks=True), dataset, 100, seed=0)
+    first, second = epochs(fresh)
+    assert first != second
+    again, once_more = epochs(static)
+    assert again == once_more == first  # as those of the first epoch
+    rows = static.plan(0).blocks + 3  # one batch over the end of an epoch
+    across = replace(static, rows=rows, micro=rows)
+    batch = across.lessons(0)[0].batch
+    assert (batch.ids[:3] == batch.ids[-3:]).all()
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Data in which every text has the entity `xx yy` and the phrase `zz zz zz`, found nowhere else."""
+    folder = tmp_path_factory.mktemp("marked")
+    texts = [f"the number {n} of {'many ' * (n % 7)}towns is xx yy and zz zz zz or so" for n in range(300)]
+    lines = [
+        {"text": text, "spans": [[a := text.index("xx"), a + 5, "entity"], [b := text.index("zz"), b + 8, "phrase"]]}
+        for text in texts
+    ]
+    (folder / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    prepare([str(folder / "in.jsonl")], folder / "data", valid=0.1)
+    return folder / "data"
+
+
+def whole(batches: list[Batch], originals: list[int], size: int) -> bool:
+    """Whether the tokens of a span are predicted all or not at all, in every row."""
+    fates = set()
+    for batch in batches:
+        ids = batch.ids.ravel().copy()
+        ids[batch.predicted] = batch.targets
+        hidden = np.zeros(len(ids), dtype=bool)
+        hidden[batch.predicted] = True
+        places = np.flatnonzero(np.isin(ids, originals))
+        assert len(places) and len(places) % size == 0
+        fates |= {tuple(fate) for fate in hidden[places].reshape(-1, size).tolist()}
+    return fates == {(True,) * size, (False,) * size}
+
+
+def test_what_the_data_marks_is_hidden_whole_stage_by_stage(marked: Path) -> None:
+    dataset = Dataset.open(marked)
+    vocabulary = dataset.tokenizer().get_vocab()
+    xx_yy, zz = [vocabulary["xx"], vocabulary["yy"]], [vocabulary["zz"]]
+    plan = replace(SETTINGS, policy="token until 0.3; phrase until 0.6; entity")
+    feed = feed_of(plan, dataset, 100, seed=0)
+    assert set(feed.spans) == {"entity", "phrase"}
+
+    def stage(first: int) -> list[Batch]:
+        return [lesson.batch for step in range(first, first + 20) for lesson in feed.lessons(step)]
+
+    assert [whole(stage(first), xx_yy, 2) for first in (5, 35, 75)] == [False, False, True]
+    assert [whole(stage(first), zz, 3) for first in (5, 35, 75)] == [False, True, False]
+
+
+def test_a_list_of_phrases_stands_instead_of_what_the_data_marks(marked: Path, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("towns is\n")
+    listed = replace(SETTINGS, policy="entity", phrases=str(tmp_path / "list.txt"))
+    feed = feed_of(listed, Dataset.open(marked), 100, seed=0)
+    vocabulary = Dataset.open(marked).tokenizer().get_vocab()
+    batches = [lesson.batch for step in range(20) for lesson in feed.lessons(step)]
+    assert feed.spans == {} and whole(batches, [vocabulary["towns"], vocabulary["is"]], 2)
+
+
+def test_spans_that_nobody_marked_are_asked_for(data: Path, marked: Path) -> None:
+    for where, policy in ((data, "entity"), (marked, "token until 0.5; collocation")):
+        with pytest.raises(BadInput, match=r"has none of that kind: give --phrases"):
+            feed_of(replace(SETTINGS, policy=policy), Dataset.open(where), 100, seed=0)
+
+
+def test_without_packing_each_row_is_one_document_and_widths_are_few(data: Path) -> None:
+    feed = feed_of(replace(SETTINGS, length=60), Dataset.open(data), 100, seed=0, packs=False)
+    batches = [lesson.batch for step in range(20) for lesson in feed.lessons(step)]
+    assert max(batch.documents.max() for batch in batches) == 1
+    assert {batch.ids.shape[1] for batch in batches} <= {16, 32, 48, 60}

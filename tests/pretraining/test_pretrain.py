@@ -1,0 +1,388 @@
+"""A run from its start to its end, stopped, killed, damaged and resumed on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from unmask.errors import BadInput, Damaged, Diverged, Interrupted, Refused, Terminated
+from unmask.objectives.mlm import MLM
+from unmask.objectives.objective import Outcome
+from unmask.pretraining import pretrain
+from unmask.pretraining.pretrain import Saving
+from unmask.pretraining.recipes import recipe
+from unmask.records import Batch
+from unmask.results import Trained
+from unmask.runs.directory import Run
+from unmask.tokens.store.dataset import Dataset
+from unmask.training import budget as budgets
+from unmask.training import loop
+from unmask.training.budget import Budget
+from unmask.training.machine.distributed import ALONE
+from unmask.training.session import Recipe, Work
+
+TINY = recipe("tiny")
+DROPOUT = replace(TINY, training=replace(TINY.training, length=32, rows=8, micro=4, dropout=0.1))
+STEPS = 12
+EVERY_STEP = Saving(seconds=0, report=False)
+
+
+def train(data: Path, out: Path, plan: Recipe = DROPOUT, *, resume: bool = False, steps: int = STEPS) -> Trained:
+    return pretrain.pretrain(data, out, plan, Budget(steps=steps), resume=resume, saving=EVERY_STEP)
+
+
+@pytest.fixture(scope="module")
+def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """The run that nothing happened to."""
+    return train(data, tmp_path_factory.mktemp("whole") / "run")
+
+
+def lines(run: Path) -> list[dict[str, object]]:
+    logged = list(Run(run, {}).logged())
+    for line in logged:
+        for name in ("tokens_per_second", "waited"):
+            line.pop(name, None)
+    return logged
+
+
+def stop_after(step: int, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a signal arrive while this step is being taken."""
+    taken = loop.take_step
+
+    def take_step(*args: object, **kwargs: object) -> object:
+        if args[3] == step - 1:
+            os.kill(os.getpid(), number)
+        return taken(*args, **kwargs)
+
+    monkeypatch.setattr(loop, "take_step", take_step)
+
+
+@pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, Interrupted), (signal.SIGTERM, Terminated)])
+def test_a_stopped_run_goes_on_to_the_same_weights(
+    data: Path, tmp_path: Path, whole: Trained, number: int, error: type[Exception]
+) -> None:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        stop_after(5, number, monkeypatch)
+        with pytest.raises(error, match=r"stopped after step 5 of 12, saved in .*--resume goes on"):
+            train(data, tmp_path / "run")
+    again = train(data, tmp_path / "run", resume=True)
+    assert again.weights_sha256 == whole.weights_sha256
+    assert lines(again.path) == lines(whole.path)
+
+
+def test_a_killed_run_goes_on_to_the_same_weights(data: Path, tmp_path: Path, whole: Trained) -> None:
+    script = (
+        "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[3])\n"
+        "import test_pretrain as here\n"
+        "here.train(Path(sys.argv[1]), Path(sys.argv[2]), resume=True)"
+    )
+    run = tmp_path / "run"
+    metrics = run / "metrics.jsonl"
+    words = [sys.executable, "-c", script, str(data), str(run), str(Path(__file__).parent)]
+    kills = 0
+    for at in (2, 7):
+        process = subprocess.Popen(words, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + 120
+        while process.poll() is None and time.monotonic() < deadline:
+            if metrics.exists() and f'"step": {at},' in metrics.read_text():
+                process.kill()  # while the next step is being taken, or the checkpoint being written
+                break
+            time.sleep(0.002)
+        process.communicate()
+        kills += process.returncode == -signal.SIGKILL
+    assert kills == 2
+    again = train(data, run, resume=True)
+    assert again.weights_sha256 == whole.weights_sha256
+    assert lines(run) == lines(whole.path)
+
+
+def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_space(
+    data: Path, tmp_path: Path, whole: Trained
+) -> None:
+    run = tmp_path / "run"
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        stop_after(5, signal.SIGINT, monkeypatch)
+        with pytest.raises(Interrupted):
+            train(data, run)
+    kept = sorted(each.name for each in (run / "checkpoints").iterdir())
+    script = (
+        "import resource, sys; from pathlib import Path; sys.path.insert(0, sys.argv[3])\n"
+        "import test_pretrain as here\n"
+        "from unmask.errors import NoSpace\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "try: here.train(Path(sys.argv[1]), Path(sys.argv[2]), resume=True)\n"
+        "except NoSpace as error: sys.exit(f'{error.code} {error}')"
+    )
+    words = [sys.executable, "-c", script, str(data), str(run), str(Path(__file__).parent)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.stderr.startswith("7 ") and "step-0000006: the disk is full; make space" in done.stderr
+    assert sorted(each.name for each in (run / "checkpoints").iterdir()) == kept
+    assert train(data, run, resume=True).weights_sha256 == whole.weights_sha256
+
+
+def test_a_damaged_checkpoint_is_passed_over_and_the_weights_still_come_out_the_same(
+    data: Path, tmp_path: Path, whole: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("unmask.training.checkpoint.say", said.append)
+    train(data, tmp_path / "run")
+    newest = max((tmp_path / "run" / "checkpoints").iterdir())
+    weights = newest / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x00")
+    again = train(data, tmp_path / "run", resume=True)
+    assert again.weights_sha256 == whole.weights_sha256
+    assert len(said) == 1 and str(weights) in said[0]
+
+
+def test_a_checkpoint_of_another_model_is_refused_by_the_name_of_what_differs(data: Path, tmp_path: Path) -> None:
+    train(data, tmp_path / "run", steps=2)
+    for saved in (tmp_path / "run" / "checkpoints").iterdir():
+        found = pretrain.checkpoint.load(saved)
+        wrong = {name: tensor[..., :1].clone() for name, tensor in found.model.items()}
+        pretrain.checkpoint.save(saved.parent, replace(found, model=wrong))
+    with pytest.raises(Damaged, match=r"does not fit the model \(.*weight is"):
+        train(data, tmp_path / "run", steps=2, resume=True)
+
+
+def test_a_finished_run_resumed_trains_no_more(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = train(data, tmp_path / "run", steps=2)
+
+    def take_step(*_args: object) -> None:
+        raise AssertionError("trained on")
+
+    monkeypatch.setattr(loop, "take_step", take_step)
+    again = train(data, tmp_path / "run", steps=2, resume=True)
+    assert again.weights_sha256 == first.weights_sha256
+    assert again.loss == first.loss
+
+
+def test_a_run_is_not_overwritten_without_resume(data: Path, whole: Trained) -> None:
+    with pytest.raises(Refused, match="is not empty; add --resume"):
+        train(data, whole.path)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"seed": 1}, "seed was 0 and is now 1"),
+        ({"budget": Budget(steps=13)}, "budget.steps was 12 and is now 13"),
+        ({"recipe": recipe("bert-tiny")}, "recipe.name was tiny and is now bert-tiny"),
+        (
+            {"recipe": replace(DROPOUT, training=replace(DROPOUT.training, rate="0.3"))},
+            "recipe.training.rate was linear 0.3 0.15 and is now 0.3",
+        ),
+    ],
+)
+def test_resuming_with_other_settings_is_refused_by_name(
+    data: Path, whole: Trained, change: dict[str, object], field: str
+) -> None:
+    asked = {"recipe": DROPOUT, "budget": Budget(steps=STEPS), **change}
+    with pytest.raises(Refused, match=field):
+        pretrain.pretrain(data, whole.path, resume=True, **asked)  # type: ignore[arg-type]
+
+
+def test_resuming_with_other_data_is_refused_by_name(corpus: Path, tmp_path: Path, whole: Trained) -> None:
+    import unmask
+
+    other = unmask.prepare(corpus, out=tmp_path / "other", vocab_size=180).path
+    with pytest.raises(Refused, match="cannot go on: data was"):
+        train(other, whole.path, resume=True)
+
+
+def test_a_run_of_another_version_is_refused_by_name(data: Path, tmp_path: Path) -> None:
+    from unmask.files import seal_holds, sealed
+
+    train(data, tmp_path / "run", steps=1)
+    file = tmp_path / "run" / "run.json"
+    description = {k: v for k, v in json.loads(file.read_text()).items() if k != "seal"}
+    file.write_text(json.dumps(sealed({**description, "format": 99, "unmask": "9.9"})))
+    assert seal_holds(json.loads(file.read_text()))
+    with pytest.raises(Refused, match=r"made by unmask 9\.9 \(run format 99\)"):
+        train(data, tmp_path / "run", steps=1, resume=True)
+
+
+def test_a_second_process_in_the_same_run_is_refused(data: Path, tmp_path: Path) -> None:
+    from unmask.runs.directory import opened
+
+    asked = {"format": 1, "budget": None}
+    refused = pytest.raises(Refused, match=r"another process .* is training here")
+    with opened(tmp_path / "run", asked, resume=False), refused:
+        train(data, tmp_path / "run", resume=True)
+
+
+def test_numbers_that_are_not_finite_are_skipped_logged_and_after_five_in_a_row_the_run_stops(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken: set[int] = {3}
+
+    def outcome(self: MLM, learner: torch.nn.Module, batch: Batch) -> Outcome:
+        found = right(self, learner, batch)
+        step = len(calls) // 2
+        calls.append(step)
+        return replace(found, losses={"mlm": found.losses["mlm"] * float("nan")}) if step in broken else found
+
+    calls: list[int] = []
+    work = Work.of(Dataset.open(data), DROPOUT, STEPS, 0)
+    right = MLM.outcome
+    monkeypatch.setattr(MLM, "outcome", outcome)
+    weights: list[torch.Tensor] = []
+
+    def after_step(_position: object, figures: dict[str, object]) -> None:
+        weights.append(torch.cat([p.detach().flatten() for p in work.learner.parameters()]))
+        logged.append(figures)
+
+    logged: list[dict[str, object]] = []
+
+    def run(steps: int) -> None:
+        feed = replace(work.feed, steps=steps)
+        loop.train(work.learner, work.optimizer, feed, position=loop.Position(), after_step=after_step)
+
+    run(6)
+    assert [figures.get("skipped", False) for figures in logged] == [False, False, False, True, False, False]
+    assert len(logged[3]["blocks"]) == 8  # type: ignore[arg-type]
+    assert torch.equal(weights[3], weights[2]) and not torch.equal(weights[4], weights[3])
+    assert torch.isfinite(weights[-1]).all()
+    broken |= set(range(8, 100))
+    with pytest.raises(Diverged, match="not finite in 5 steps in a row"):
+        run(50)
+
+
+def test_a_step_in_micro_batches_is_the_step_in_one_batch(data: Path) -> None:
+    dataset = Dataset.open(data)
+    gradients = []
+    for micro in (8, 3, 1):
+        plan = replace(TINY, training=replace(TINY.training, length=32, rows=8, micro=micro))
+        work = Work.of(dataset, plan, STEPS, 0)
+        assert work.feed.micros == len(work.feed.lessons(0)) == -(-8 // micro)
+        applied: list[torch.Tensor] = []
+
+        def keep(*_args: object, work: Work = work, applied: list[torch.Tensor] = applied) -> None:
+            applied.extend(p.grad.clone() for p in work.learner.parameters() if p.grad is not None)
+
+        work.optimizer.step = keep  # type: ignore[method-assign]
+        loop.take_step(work.learner, work.optimizer, work.feed, 0, ALONE)
+        gradients.append(torch.cat([gradient.flatten() for gradient in applied]))
+    scale = gradients[0].abs().max()
+    assert (gradients[0] - gradients[1]).abs().max() < 1e-5 * scale
+    assert (gradients[0] - gradients[2]).abs().max() < 1e-5 * scale
+
+
+def test_minutes_become_steps_that_a_resumed_run_keeps(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget = Budget(minutes=0.05)
+    with pytest.MonkeyPatch.context() as context:
+        stop_after(3, signal.SIGINT, context)
+        context.setattr(pretrain, "steps_for", lambda *_args: 7)
+        with pytest.raises(Interrupted, match="step 3 of 7"):
+            pretrain.pretrain(data, tmp_path / "run", DROPOUT, budget)
+    again = pretrain.pretrain(data, tmp_path / "run", DROPOUT, budget, resume=True)
+    assert again.steps == 7
+
+
+def test_a_budget_of_minutes_buys_the_steps_that_fit_into_it(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter(range(10**9))
+    monkeypatch.setattr(budgets.time, "perf_counter", lambda: 0.5 * next(ticks))  # so everything takes half a second
+
+    def trial() -> Work:
+        return Work.of(Dataset.open(data), DROPOUT, STEPS, 0)
+
+    one, ten = (budgets.steps_for(Budget(minutes=minutes), 8, 32, trial, 0.5 * next(ticks)) for minutes in (1, 10))
+    assert 60 < one < 120  # at most one for each half second, less what calibration and validation take
+    assert 9 * one < ten < 1200
+
+
+def test_a_budget_of_tokens_becomes_steps() -> None:
+    def trial() -> Work:
+        raise AssertionError("nothing to calibrate")
+
+    assert budgets.steps_for(Budget(tokens=8 * 32 * 5), 8, 32, trial, 0.0) == 5
+
+
+@pytest.mark.parametrize("budget", [{}, {"steps": 0}, {"minutes": -1}, {"steps": 1, "tokens": 5}])
+def test_no_budget_or_two_or_none_at_all_is_one_clear_line(
+    data: Path, tmp_path: Path, budget: dict[str, float]
+) -> None:
+    with pytest.raises(BadInput, match=r"how long|give a number above 0|one budget is enough"):
+        pretrain.pretrain(data, tmp_path / "run", TINY, Budget(**budget))  # type: ignore[arg-type]
+
+
+def test_the_model_loads_offline_in_stock_transformers(whole: Trained, data: Path) -> None:
+    from transformers import AutoModelForMaskedLM, AutoTokenizer, pipeline
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    model = AutoModelForMaskedLM.from_pretrained(whole.model, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(whole.model, local_files_only=True)
+    filler = pipeline("fill-mask", model=model, tokenizer=tokenizer)
+    guesses = filler(f"The king {tokenizer.mask_token} the garden.")
+    assert len(guesses) == 5 and abs(sum(guess["score"] for guess in guesses)) <= 1
+    card = (whole.model / "README.md").read_text()
+    manifest = Dataset.open(data).manifest
+    for fact in (
+        f"{manifest['tokens']['train']:,} tokens",
+        "policy `token`, rate `linear 0.3 0.15`",
+        f"{whole.loss:.3f}",
+    ):
+        assert fact in card
+
+
+def test_the_loss_falls(data: Path, tmp_path: Path) -> None:
+    plan = replace(TINY, training=replace(TINY.training, length=64, rows=16))
+    result = pretrain.pretrain(data, tmp_path / "run", plan, Budget(steps=150))
+    first = next(line["validation_loss"] for line in lines(result.path) if "validation_loss" in line)
+    assert result.loss < 0.75 * float(first)  # type: ignore[arg-type]
+    assert result.accuracy > 0.15
+
+
+@pytest.mark.parametrize("policy", ["word", "span 0.7, token 0.3", "token until 0.5; collocation"])
+def test_every_policy_that_hides_in_place_trains(data: Path, tmp_path: Path, policy: str) -> None:
+    phrases = tmp_path / "phrases.txt"
+    phrases.write_text("the capital of France\nbread and butter\n")
+    training = replace(DROPOUT.training, policy=policy, rate="0.2", phrases=str(phrases))
+    result = train(data, tmp_path / "run", replace(DROPOUT, training=training), steps=4)
+    rates = [line["hidden_rate"] for line in lines(result.path) if "hidden_rate" in line]
+    assert all(0.1 < float(rate) < 0.3 for rate in rates)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("policy", "line"),
+    [
+        ("sentinel", "--policy sentinel: the objective mlm learns from what collocation, entity, ngram"),
+        ("entity", "has none of that kind: give --phrases"),
+        ("nonsense", "nonsense"),
+    ],
+)
+def test_a_policy_that_does_not_fit_is_one_clear_line(data: Path, tmp_path: Path, policy: str, line: str) -> None:
+    plan = replace(DROPOUT, training=replace(DROPOUT.training, policy=policy))
+    with pytest.raises(BadInput, match=line):
+        train(data, tmp_path / "run", plan)
+    assert not (tmp_path / "run").exists()  # so that the command, put right, finds a free place
+
+
+def test_a_tokenizer_of_another_kind_than_was_published_is_told(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(pretrain, "say", said.append)
+    for name in ("tiny", "roberta-tiny"):
+        train(data, tmp_path / name, recipe(name, length=32, rows=4), steps=1)
+    assert len(said) == 1 and "roberta was published with a bpe tokenizer" in said[0] and "wordpiece" in said[0]
+
+
+def test_signals_are_left_alone_in_a_thread(data: Path, tmp_path: Path) -> None:
+    results: list[Trained] = []
+    thread = threading.Thread(target=lambda: results.append(train(data, tmp_path / "run", steps=2)))
+    thread.start()
+    thread.join()
+    assert results[0].steps == 2

@@ -1,0 +1,54 @@
+"""Recipes by their names, and what does not fit them."""
+
+from __future__ import annotations
+
+import pytest
+
+from unmask.errors import BadInput
+from unmask.pretraining.recipes import KINDS, recipe
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_comes_in_every_size_and_is_mini_if_none_is_named(kind: str) -> None:
+    sizes = [recipe(f"{kind}-{size}") for size in ("tiny", "mini", "small", "base")]
+    assert {made.family for made in sizes} == {KINDS[kind].family}
+    assert [made.size for made in sizes] == ["tiny", "mini", "small", "base"] and recipe(kind).size == "mini"
+
+
+def test_an_unknown_recipe_is_told_with_all_there_are() -> None:
+    with pytest.raises(BadInput, match=r"--recipe gpt5-mini: there is no such recipe; kinds are modernbert, bert, .*"):
+        recipe("gpt5-mini")
+    with pytest.raises(BadInput, match="in the sizes tiny, mini, small, base: bert-mini"):
+        recipe("bert-huge")
+
+
+@pytest.mark.parametrize(
+    ("kind", "objective", "policy", "rate"),
+    [
+        ("bert", "mlm 0.7, causal 0.3", "token", "linear 0.3 0.15"),
+        ("bert-wwm", "causal until 0.2; mlm", "word", "linear 0.3 0.15"),
+        ("bert", "causal", None, None),
+        ("bert", "diffusion", "diffusion", None),
+        ("causal-then-mlm", "mlm", "token", "linear 0.3 0.15"),
+    ],
+)
+def test_another_objective_brings_what_it_learns_from_unless_that_fits_already(
+    kind: str, objective: str, policy: str | None, rate: str | None
+) -> None:
+    training = recipe(kind, objective=objective).training
+    assert (training.policy, training.rate) == (policy, rate)
+    assert recipe(kind, objective="mlm", policy="span").training.policy == "span"
+
+
+@pytest.mark.parametrize("objective", ["mlm", "diffusion", "mlm 0.5, causal 0.5"])
+def test_an_objective_that_does_not_train_the_family_is_one_line_with_those_it_trains(objective: str) -> None:
+    with pytest.raises(
+        BadInput, match=r"--recipe causal: the objective .* does not train it; it trains modernbert, bert"
+    ):
+        recipe("causal", objective=objective)
+
+
+def test_a_kind_may_learn_slower_than_its_size_unless_rates_are_given() -> None:
+    size, slower = recipe("mini").training.optimizing, recipe("electra-mini").training.optimizing
+    assert (slower.muon, slower.adamw) == (size.muon / 3, size.adamw / 3)
+    assert recipe("electra-mini", optimizing=size).training.optimizing == size

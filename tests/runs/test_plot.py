@@ -1,0 +1,68 @@
+"""The plot of a run, by what is drawn in it."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unmask.runs.history import History
+from unmask.runs.plot import LARGE, SMALL, drawn, plot, smooth
+
+STEPS = [
+    {
+        "step": step,
+        "loss": 9 - step / 10,
+        "accuracy": step / 100,
+        "hidden_rate": 0.25 - step / 1000,
+        "learning_rate": 3e-3,
+        "gradient_norm": 1.0,
+        "tokens": step * 4096,
+        "tokens_per_second": 4000.0,
+        **({"skipped": True, "loss": float("nan")} if step == 7 else {}),
+    }
+    for step in range(1, 31)
+]
+MEASURED = [{"step": step, "validation_loss": 8 - step / 10, "validation_accuracy": 0.1} for step in (0, 15, 30)]
+HISTORY = History(Path("run"), {"steps": 30}, tuple(STEPS + MEASURED), running=True)
+
+
+def test_each_panel_has_its_figures_against_the_tokens_seen() -> None:
+    axes = {each.get_title(loc="left"): each for each in drawn(HISTORY).axes}
+    assert list(axes) == [panel.title for panel in (*LARGE, *SMALL)]
+    loss = {line.get_label(): line for line in axes["Loss, nats a token"].lines}
+    assert list(loss["held out"].get_xdata()) == [0, 15 * 4096, 30 * 4096]
+    assert list(loss["held out"].get_ydata()) == [8, 6.5, 5]
+    (rate,) = (line for line in axes["Hidden rate"].lines if len(line.get_xdata()) == 30)
+    assert list(rate.get_ydata()) == [line["hidden_rate"] for line in STEPS]
+    assert [text.get_text() for text in axes["Loss, nats a token"].texts] == ["5.00"]
+    assert [text.get_text() for text in axes["Accuracy on hidden tokens"].texts] == ["10.0%"]
+
+
+def test_a_skipped_step_is_marked_in_every_panel() -> None:
+    for axes in drawn(HISTORY).axes:
+        assert any(list(line.get_xdata()) == [7 * 4096, 7 * 4096] for line in axes.lines)
+
+
+def test_a_picture_and_an_element_come_out_the_same_each_time() -> None:
+    made = plot(HISTORY)
+    assert made.png.startswith(b"\x89PNG") and struct.unpack(">II", made.png[16:24]) == (1320, 770)
+    assert made.svg.startswith("<svg") and made.svg.rstrip().endswith("</svg>") and "Loss, nats a token" in made.svg
+    assert "http" not in made.svg.replace("http://www.w3.org/", "")
+    assert plot(HISTORY) == made
+
+
+@pytest.mark.parametrize("lines", [(), (STEPS[0],), tuple(MEASURED[:1]), ({"step": 1, "tokens": 5, "loss": 1e30},)])
+def test_a_run_that_has_hardly_begun_can_be_drawn(lines: tuple[dict[str, object], ...]) -> None:
+    assert plot(History(Path("run"), {}, lines, running=True)).png
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50), st.integers(1, 9))
+def test_a_running_mean_stays_among_its_values(values: list[float], window: int) -> None:
+    means = smooth(values, window)
+    assert len(means) == len(values)
+    assert all(min(values) - 1e-6 <= mean <= max(values) + 1e-6 for mean in means)
+    assert smooth(values[::-1], window) == pytest.approx(means[::-1])

@@ -1,0 +1,77 @@
+"""The page of a run: what it says, and that nothing in it comes from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import lxml.html
+
+from unmask.files import sealed
+from unmask.runs.directory import FORMAT
+from unmask.runs.report import write
+
+HOSTILE = "<script>alert('1')</script>&\"<img src=x>"
+TRAINING = {"length": 128, "rows": 32, "policy": HOSTILE, "rate": "0.15", "optimizing": {"clip": 1.0}}
+
+
+def made(path: Path, *, model: bool = True) -> Path:
+    path.mkdir(parents=True)
+    recipe = {"name": "mini", "family": "modernbert", "training": TRAINING}
+    known = {"format": FORMAT, "unmask": "0.1.0", "recipe": recipe, "data": "f" * 64, "seed": 3, "steps": 2}
+    (path / "run.json").write_text(json.dumps(sealed(known)))
+    lines = [
+        {"step": 0, "validation_loss": 9.0},
+        {"step": 2, "loss": 5.0, "tokens": 4096, "tokens_per_second": 100.0},
+        {"step": 2, "validation_loss": 4.0, "validation_accuracy": 0.25, "final": True},
+    ]
+    (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    if model:
+        (path / "model").mkdir()
+        (path / "model" / "config.json").write_text("{}")
+    return path
+
+
+def test_the_page_says_what_was_trained_how_well_and_how_to_use_it(tmp_path: Path) -> None:
+    run = made(tmp_path / "my run")
+    write(run, {"model": "modernbert, 7 parameters", "data": "wiki: 3 documents"})
+    page = lxml.html.fromstring((run / "report.html").read_text())
+    text = " ".join(page.text_content().split())
+    for said in ("my run", "finished", "modernbert, 7 parameters", "wiki: 3 documents", "f" * 64, "25.0%", "54.6"):
+        assert said in text  # 54.6 is the perplexity, e to the 4
+    assert f"unmask fill '{run}' \"The capital of France is [MASK].\"" in text
+    assert "recipe.training.optimizing.clip 1.0" in " ".join(cell.text_content() for cell in page.iter("th", "td"))
+    measured = page.xpath("//table[@class='figures']//tr")
+    assert [cell.text_content() for cell in measured[1]] == ["0", "0", "9.000", "8,103.1", ""]
+    assert [cell.text_content() for cell in measured[2]] == ["2, all of it", "4,096", "4.000", "54.6", "25.0%"]
+    assert (run / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_state_is_said_by_who_trains(tmp_path: Path) -> None:
+    run = made(tmp_path / "run", model=False)
+    for going_on, state in ((True, "running"), (False, "stopped")):
+        write(run, going_on=going_on)
+        text = (run / "report.html").read_text()
+        assert f'class="state {state}"' in text and "unmask watch" in text and "pipeline" not in text
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_takes_no_orders_from_data(tmp_path: Path) -> None:
+    run = made(tmp_path / HOSTILE.replace("/", "∕"))
+    write(run, {HOSTILE: HOSTILE})
+    page = lxml.html.fromstring((run / "report.html").read_text())
+    assert not list(page.iter("script", "img", "link", "iframe", "object", "embed", "base", "form"))
+    assert HOSTILE in page.text_content()
+    for element in page.iter():
+        for name, value in element.attrib.items():
+            assert not name.startswith("on") and name not in ("src", "srcset", "action")
+            assert not name.endswith("href") or value.startswith("#")
+    style = "".join(each.text_content() for each in page.iter("style"))
+    assert "url(" not in style and "@import" not in style
+
+
+def test_a_run_that_is_damaged_or_has_not_begun_has_a_page_too(tmp_path: Path) -> None:
+    run = made(tmp_path / "run")
+    (run / "metrics.jsonl").unlink()
+    (run / "run.json").write_text("{}")
+    write(run)
+    assert "damaged" in (run / "report.html").read_text()

@@ -1,0 +1,186 @@
+"""Real processes under torchrun, talking over gloo."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unmask.errors import BadInput
+from unmask.training.machine.distributed import World, joined
+
+SETTINGS = ["--recipe", "tiny", "--steps", "8", "--length", "32", "--rows", "16", "--micro", "4", "--save-seconds", "0"]
+
+
+# the command line, with a line written for each micro-batch that is trained on: step, number, blocks, hidden positions
+RECORDING = """
+import json, sys
+from unmask.cli import main
+from unmask.objectives.mlm import MLM
+from unmask.training import loop
+
+take_step, outcome, now = loop.take_step, MLM.outcome, []
+
+def take_recorded(*args, **kwargs):
+    now[:] = [args[3]]
+    return take_step(*args, **kwargs)
+
+def outcome_recorded(self, learner, batch):
+    if learner.training:
+        with open(sys.argv[1], "a") as file:
+            file.write(json.dumps([now[0], batch.numbers.tolist(), batch.predicted.tolist()]) + "\\n")
+    return outcome(self, learner, batch)
+
+loop.take_step, MLM.outcome = take_recorded, outcome_recorded
+main(sys.argv[2:])
+"""
+
+
+def command(processes: int, data: Path, out: Path, *extra: str, recorded: bool = False) -> list[str]:
+    what = ["-m", "unmask"]
+    if recorded:
+        script = out.parent / "recording.py"
+        script.write_text(RECORDING)
+        what = [str(script), str(out.parent / "seen.jsonl")]
+    launch = [sys.executable]
+    if processes > 1:
+        launch += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    return [*launch, *what, "pretrain", str(data), "--out", str(out), "--json", *SETTINGS, *extra]
+
+
+def train(processes: int, data: Path, out: Path, *extra: str, recorded: bool = False) -> dict[str, object]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    words = command(processes, data, out, *extra, recorded=recorded)
+    done = subprocess.run(words, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    answers = done.stdout.splitlines()
+    assert len(answers) == 1, "one process speaks for all"
+    return json.loads(answers[0])
+
+
+@pytest.fixture(scope="module")
+def alone(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
+    return train(1, data, tmp_path_factory.mktemp("alone") / "run", "--reproducible", recorded=True)
+
+
+def losses(run: object) -> list[float]:
+    lines = map(json.loads, (Path(str(run)) / "metrics.jsonl").read_text().splitlines())
+    return [line["loss"] for line in lines if "loss" in line]
+
+
+def seen(run: object) -> list[list[object]]:
+    """What was trained on, whoever did it: step, blocks and hidden positions of each micro-batch, in order."""
+    return sorted(map(json.loads, (Path(str(run)).parent / "seen.jsonl").read_text().splitlines()))
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_the_number_of_processes_changes_who_computes_and_not_what(
+    data: Path, tmp_path: Path, alone: dict[str, object], processes: int
+) -> None:
+    several = train(processes, data, tmp_path / "run", recorded=True)
+    assert several["tokens"] == alone["tokens"]
+    assert seen(several["path"]) == seen(alone["path"])
+    assert len(seen(alone["path"])) == 8 * 4
+    np.testing.assert_allclose(losses(several["path"]), losses(alone["path"]), rtol=0, atol=1e-5)
+    assert abs(float(str(several["loss"])) - float(str(alone["loss"]))) < 1e-5
+
+
+def test_reproducible_sums_give_the_same_weights_on_any_number_of_processes(
+    data: Path, tmp_path: Path, alone: dict[str, object]
+) -> None:
+    several = train(2, data, tmp_path / "run", "--reproducible")
+    assert several["weights_sha256"] == alone["weights_sha256"]
+
+
+def test_a_killed_process_and_a_resume_on_another_number_of_processes_end_with_the_same_weights(
+    data: Path, tmp_path: Path, alone: dict[str, object]
+) -> None:
+    run = tmp_path / "run"
+    process = subprocess.Popen(
+        command(2, data, run, "--reproducible"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while not list(run.glob("checkpoints/step-*")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    again = train(1, data, run, "--reproducible", "--resume")
+    assert again["weights_sha256"] == alone["weights_sha256"]
+
+
+def test_layers_cut_up_among_processes_give_the_same_losses_and_a_checkpoint_that_goes_on_whole(
+    data: Path, tmp_path: Path, alone: dict[str, object]
+) -> None:
+    several = train(2, data, tmp_path / "run", "--shard")
+    np.testing.assert_allclose(losses(several["path"]), losses(alone["path"]), rtol=0, atol=1e-5)
+    assert abs(float(str(several["loss"])) - float(str(alone["loss"]))) < 1e-5
+    shutil.rmtree(max((tmp_path / "run" / "checkpoints").iterdir()))
+    again = train(1, data, tmp_path / "run", "--resume")
+    assert abs(float(str(again["loss"])) - float(str(alone["loss"]))) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("micros", "settings", "said"),
+    [
+        (1, {}, "1 micro-batches in a step cannot keep 2 processes busy: give a smaller --micro"),
+        (3, {"shard": True}, "3 micro-batches cannot be shared out evenly; give another --rows or --micro"),
+        (4, {"shard": True, "reproducible": True}, "leave out --reproducible"),
+    ],
+)
+def test_work_that_cannot_be_shared_out_is_refused_before_processes_join(
+    micros: int, settings: dict[str, bool], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(BadInput, match=said), joined(micros=micros, **settings):
+        pass
+
+
+def test_every_block_of_every_epoch_is_consumed_once_by_a_thousand_ranks_that_restart_and_change_in_number() -> None:
+    draw = np.random.default_rng(0)
+    micros, steps, per_epoch = 1536, 60, 40_000
+    consumed: list[int] = []
+    step, saved = 0, 0
+    while step < steps:
+        size = int(draw.choice([1024, 512, 96, 1, 1000]))
+        for _ in range(int(draw.integers(1, 9))):
+            if step == steps:
+                break
+            shares = [World(rank, size).share(micros) for rank in range(size)]
+            consumed[step * micros :] = sorted(step * micros + nth for share in shares for nth in share)
+            step += 1
+            saved = step if draw.random() < 0.3 else saved
+        step = saved if step < steps else step  # killed: back to the last checkpoint
+    assert consumed == list(range(steps * micros))
+    epochs = np.array(consumed) // per_epoch
+    assert all(len(set(np.array(consumed)[epochs == e] % per_epoch)) == (epochs == e).sum() for e in set(epochs))
+
+
+def test_a_killed_rank_is_started_again_by_torchrun_and_the_weights_come_out_the_same(
+    data: Path, tmp_path: Path, alone: dict[str, object]
+) -> None:
+    run = tmp_path / "run"
+    words = command(2, data, run, "--reproducible", "--resume")
+    words.insert(words.index("--standalone"), "--max-restarts=1")
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    deadline = time.monotonic() + 120
+    while not list(run.glob("checkpoints/step-*")) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    ranks = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    os.kill(int(ranks[-1]), signal.SIGKILL)
+    answer, said = process.communicate(timeout=180)
+    assert process.returncode == 0, said
+    assert json.loads(answer.splitlines()[-1])["weights_sha256"] == alone["weights_sha256"]
