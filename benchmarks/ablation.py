@@ -24,14 +24,16 @@ from turns import THREADS, Clock, Contender, Spread, race
 
 from unmask.files import digest
 from unmask.models.families.sizes import SIZES, Size
+from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
+from unmask.pretraining.settings import Recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import Computing
 from unmask.training.machine.distributed import ALONE
 from unmask.training.optimizer import Optimizing
-from unmask.training.session import Recipe, Work
+from unmask.training.session import Session
 
 TOKENS = 46 * 32 * 128  # with three seeds the recipe needs 45, 47 and 45 steps
 SIZE = SIZES["mini"]
@@ -53,7 +55,7 @@ class Line:
     @property
     def steps(self) -> int:
         """How many the tokens make."""
-        return TOKENS // rival.LENGTH // (rival.ROWS if self.ours is None else self.ours.training.rows)
+        return TOKENS // rival.LENGTH // (rival.ROWS if self.ours is None else self.ours.settings.rows)
 
     def contender(self, data: Path) -> Contender:
         """Its steps, to be timed."""
@@ -77,13 +79,13 @@ def lines(rate: float) -> list[Line]:
     """From theirs to ours."""
     plan = rival.Plan(steps=TOKENS // rival.LENGTH // rival.ROWS, learning_rate=rate)
     last = recipe("mini")
-    adamw = Optimizing(muon=0, adamw=rate)
-    settings = replace(last.training, rows=rival.ROWS, micro=rival.ROWS, rate="0.15", optimizing=adamw)
+    adamw = Optimizing(muon_lr=0, adamw_lr=rate)
+    settings = replace(last.settings, batch_size=rival.ROWS, micro_batch=rival.ROWS, rate="0.15", optimizing=adamw)
     begin = Recipe(name="ablation", family="bert", size="mini", training=settings)
-    muon = replace(begin, training=replace(settings, optimizing=last.training.optimizing))
+    muon = replace(begin, training=replace(settings, optimizing=last.settings.optimizing))
     wide = replace(muon, family=last.family, size=Size(SIZE.layers, SIZE.width, SIZE.heads))
     modern = replace(wide, size="mini")
-    falling = replace(modern, training=replace(modern.training, rate=last.training.rate))
+    falling = replace(modern, settings=replace(modern.settings, rate=last.settings.rate))
     return [
         Line(name="transformers' Trainer", theirs=plan, keep=False),
         Line(name="logits where a token is hidden, only", theirs=replace(plan, plain=False), keep=False),
@@ -94,8 +96,8 @@ def lines(rate: float) -> list[Line]:
         Line(name="initial weights of 0.7/√width", ours=muon),
         Line(name="ModernBERT with windows of 128", ours=wide),
         Line(name=f"windows of {SIZE.window}", ours=modern),
-        Line(name=f"hidden rate {last.training.rate}", ours=falling),
-        Line(name=f"the recipe: {last.training.rows} blocks a step", ours=last),
+        Line(name=f"hidden rate {last.settings.rate}", ours=falling),
+        Line(name=f"the recipe: {last.settings.rows} blocks a step", ours=last),
         Line(name="`--compile`", ours=last, compile=True),
     ]
 
@@ -104,7 +106,7 @@ def trained(line: Line, data: Path) -> Figures:
     """Train on the tokens, and measure."""
     assert line.ours is not None
     keep_large_blocks()
-    work = Work.of(Dataset.open(data), line.ours, line.steps, seed=0)
+    work = Session.begin(Pretraining.of(Dataset.open(data), line.ours, 0).job(), line.steps)
     with torch.no_grad():
         for parameter in work.learner.parameters():
             if parameter.ndim > 1:  # drawn from a normal distribution, which a factor widens
@@ -112,7 +114,7 @@ def trained(line: Line, data: Path) -> Figures:
         if not line.frequencies:
             work.learner.get_output_embeddings().bias.zero_()
     nothing = lambda _position, _figures: None  # noqa: E731
-    loop.train(work.learner, work.optimizer, work.feed, position=loop.Position(), after_step=nothing)
+    loop.train(work.learner, work.optimizer, work.source, position=loop.Position(), after_step=nothing)
     loss = work.measure(None, ALONE)[0].loss
     print(f"{line.name}: {line.steps} steps end at {loss:.3f}", flush=True)
     return {"plan": asdict(line), "loss": loss}

@@ -16,12 +16,13 @@ from pathlib import Path
 
 import tyro
 
+from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.distributed import ALONE
-from unmask.training.session import Work
+from unmask.training.session import Session
 
 COMPARED = ("bert", "modernbert")
 
@@ -36,22 +37,22 @@ class Outcome:
     accuracy: float
 
 
-def step_times(works: dict[str, Work], rounds: int) -> dict[str, list[float]]:
+def step_times(works: dict[str, Session], rounds: int) -> dict[str, list[float]]:
     """Seconds of a step, families taking turns; the first two rounds warm up."""
     times: dict[str, list[float]] = {family: [] for family in works}
     for number in range(rounds + 2):
         for family, work in works.items():
             work.learner.train()
             begun = time.perf_counter()
-            loop.take_step(work.learner, work.optimizer, work.feed, number, ALONE)
+            take_step(work.learner, work.optimizer, work.source, step=number)
             if number >= 2:
                 times[family].append(time.perf_counter() - begun)
     return times
 
 
-def train(work: Work) -> loop.Measured:
+def train(work: Session) -> loop.Measured:
     nothing = lambda _position, _figures: None  # noqa: E731
-    loop.train(work.learner, work.optimizer, work.feed, position=loop.Position(), after_step=nothing)
+    loop.train(work.learner, work.optimizer, work.source, position=loop.Position(), after_step=nothing)
     return work.measure(None, ALONE)[0]
 
 
@@ -59,10 +60,10 @@ def main(data: Path, /, size: str = "mini", minutes: float = 5, rounds: int = 20
     keep_large_blocks()
     dataset = Dataset.open(data)
     plans = {family: recipe(f"{family}-{size}") for family in COMPARED}
-    times = step_times({f: Work.of(dataset, plan, 1000, seed) for f, plan in plans.items()}, rounds)
+    times = step_times({f: Session.begin(Pretraining.of(dataset, plan, seed).job(), 1000) for f, plan in plans.items()}, rounds)
     for family, plan in plans.items():
         median = statistics.median(times[family])
-        work = Work.of(dataset, replace(plan, name=family), max(1, int(minutes * 60 / median)), seed)
+        work = Session.begin(Pretraining.of(dataset, replace(plan, name=family), seed).job(), max(1, int(minutes * 60 / median)))
         measured = train(work)
         spread = (min(times[family]), max(times[family]))
         outcome = Outcome(family, median, spread, work.steps, measured.loss, measured.accuracy)

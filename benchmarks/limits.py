@@ -27,7 +27,7 @@ from unmask.evaluation.likelihood import bits_per_byte
 from unmask.models.inputs import as_inputs
 from unmask.models.load import Loaded, load
 from unmask.models.sparse import logits_at
-from unmask.pretraining.pretrain import pretrain
+from unmask.pretraining.pretrain import Pretraining, pretrain
 from unmask.pretraining.recipes import recipe
 from unmask.results import Comparison, Figure
 from unmask.tokens.collate import HeldOutSet
@@ -35,7 +35,7 @@ from unmask.tokens.store.dataset import Dataset, prepare
 from unmask.tokens.tokenizer.tokenizer import encode
 from unmask.training import checkpoint
 from unmask.training.budget import Budget
-from unmask.training.session import Work
+from unmask.training.session import Session
 
 PAIR = re.compile(r"\bNew ([A-Z][a-z]+) ([A-Za-z]+)\b")
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
@@ -216,10 +216,10 @@ def generator(data: Path, out: Path, tokens: int) -> None:
     mlm = shown_two_ways(data, out, tokens).contenders[0]
     recipes = [recipe(f"{kind}-{SIZE}") for kind in ("causal", "diffusion")]
     causal, diffusion = compare(data, out / "generator", recipes, Budget(tokens=tokens), resume=True).contenders
-    work = Work.of(Dataset.open(data), recipes[1], mlm.steps, 0)  # the same model, asked another way
+    work = Session.begin(Pretraining.of(Dataset.open(data), recipes[1], 0).job(), mlm.steps)  # the same model, asked another way
     saved = checkpoint.newest(mlm.run / "checkpoints")
     assert saved is not None
-    work.go_on(saved)
+    work.restore(saved)
     rows(
         ("model", "bits per byte of held-out text"),
         ("left to right", cell(causal.text_bits_per_byte)),

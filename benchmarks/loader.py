@@ -18,18 +18,19 @@ import torch
 import tyro
 from turns import Spread
 
+from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.loader import Loader
 from unmask.training.machine.allocator import keep_large_blocks
-from unmask.training.session import Work
+from unmask.training.session import Session
 
 STEPS = 1_000_000  # of the run that the batches are taken from: more than any of the loops below
 
 
-def speed(work: Work, workers: int, seconds: float) -> tuple[float, float]:
+def speed(work: Session, workers: int, seconds: float) -> tuple[float, float]:
     """Tokens a second of wall time, and of this process's own processor time."""
-    with Loader(work.feed, range(work.feed.micros), workers=workers) as loader:
+    with Loader(work.source, range(work.source.micros), workers=workers) as loader:
         loader.lessons(0)  # the first waits for the epoch's packing and for the processes to start
         tokens, step = 0, 0
         begun, worked = time.perf_counter(), time.process_time()
@@ -39,11 +40,11 @@ def speed(work: Work, workers: int, seconds: float) -> tuple[float, float]:
         return tokens / elapsed, tokens / (time.process_time() - worked)
 
 
-def waiting(work: Work, workers: int, steps: int) -> Spread:
+def waiting(work: Session, workers: int, steps: int) -> Spread:
     """The part of each step that passes before its batches are there."""
     work.learner.train()
     shares = []
-    with Loader(work.feed, range(work.feed.micros), workers=workers) as loader:
+    with Loader(work.source, range(work.source.micros), workers=workers) as loader:
         for step in range(steps + 2):
             begun = time.perf_counter()
             lessons = loader.lessons(step)
@@ -57,7 +58,7 @@ def waiting(work: Work, workers: int, steps: int) -> Spread:
 def main(data: Path, /, size: str = "mini", seconds: float = 10, steps: int = 20, threads: int = 2) -> None:
     keep_large_blocks()
     torch.set_num_threads(threads)
-    work = Work.of(Dataset.open(data), recipe(size), STEPS, seed=0)
+    work = Session.begin(Pretraining.of(Dataset.open(data), recipe(size), 0).job(), STEPS)
     found: dict[str, dict[str, float]] = {}
     print("| prepared by | tokens/s without a model | by processor time | part of a step spent waiting |")
     print("|---|---|---|---|")

@@ -22,10 +22,11 @@ import rival
 import sides
 import tyro
 
+from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.machine.allocator import keep_large_blocks
-from unmask.training.session import Work
+from unmask.training.session import Session
 
 ROWS, STEPS = 32, 3
 MEGA = 1e6
@@ -46,8 +47,8 @@ def ours(data: Path, micro: int) -> int:
     """What steps of our loop take at most."""
     keep_large_blocks()
     plan = recipe("mini")
-    plan = replace(plan, training=replace(plan.training, rows=ROWS, micro=micro))
-    work = Work.of(Dataset.open(data), plan, STEPS, seed=0)
+    plan = replace(plan, settings=replace(plan.settings, batch_size=ROWS, micro_batch=micro))
+    work = Session.begin(Pretraining.of(Dataset.open(data), plan, 0).job(), STEPS)
     return peak(lambda: [sides.step(work, number) for number in range(STEPS)])
 
 
@@ -63,7 +64,7 @@ def peak(steps: Callable[[], object]) -> int:
 
 def main(data: Path, /, threads: int = 2) -> None:
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    vocabulary, own = Dataset.open(data).vocabulary.size, min(ROWS, recipe("mini").training.micro)
+    vocabulary, own = Dataset.open(data).vocabulary.size, min(ROWS, recipe("mini").settings.micro)
     contenders = {
         "theirs": partial(theirs, data),
         f"ours, all {ROWS} blocks at once": partial(ours, data, ROWS),

@@ -22,12 +22,12 @@ import tyro
 from turns import Spread
 
 from unmask.errors import BadInput
-from unmask.pretraining.feed import Lesson
 from unmask.pretraining.recipes import KINDS, recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
+from unmask.training.job import MicroBatch
 from unmask.training.machine.allocator import keep_large_blocks
-from unmask.training.session import Work
+from unmask.training.session import Session
 
 WARM = 4  # steps that are not counted
 
@@ -35,7 +35,7 @@ WARM = 4  # steps that are not counted
 class Turns:
     """The bare side, which takes its turn whenever the loop has done a step."""
 
-    def __init__(self, work: Work, metrics: Path) -> None:
+    def __init__(self, work: Session, metrics: Path) -> None:
         self.work, self.metrics = work, metrics
         self.loop: list[float] = []
         self.bare: list[float] = []
@@ -55,13 +55,13 @@ class Turns:
 
     def take(self, step: int) -> None:
         """Both passes over the lessons of a step and the optimizer, nothing else."""
-        lessons = self.work.feed.lessons(step)
+        lessons = self.micro_batches_of(work.source, step)
         begun = time.process_time()
         bare(self.work, lessons, step)
         self.bare.append(time.process_time() - begun)
 
 
-def bare(work: Work, lessons: list[Lesson], step: int) -> None:
+def bare(work: Session, lessons: list[MicroBatch], step: int) -> None:
     for lesson in lessons:
         outcome, objective = lesson.objective.outcome(work.learner, lesson.batch), lesson.objective
         counts = objective.counts(lesson.batch)
@@ -77,7 +77,7 @@ def overhead(dataset: Dataset, name: str, steps: int, phrases: str | None) -> tu
     work.learner.train()
     with tempfile.TemporaryDirectory() as folder:
         turns = Turns(work, Path(folder) / "metrics.jsonl")
-        loop.train(work.learner, work.optimizer, work.feed, position=loop.Position(), after_step=turns)
+        loop.train(work.learner, work.optimizer, work.source, position=loop.Position(), after_step=turns)
     ours, bare_ones = turns.loop[WARM:], turns.bare[WARM:]
     more = [a / b - 1 for a, b in zip(ours, bare_ones, strict=True)]
     return Spread.of(ours), Spread.of(bare_ones), Spread.of(more)

@@ -9,15 +9,16 @@ import rival
 import torch
 from turns import Turn
 
-from unmask.pretraining.feed import Lesson
+from unmask.pretraining.pretrain import Pretraining
+from unmask.pretraining.settings import Recipe
 from unmask.tokens.store.dataset import Dataset
-from unmask.training import loop
+from unmask.training.job import MicroBatch, micro_batches_of
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import PLAIN, Computing
 from unmask.training.machine.distributed import ALONE
 from unmask.training.machine.sharding import clip
-from unmask.training.session import Recipe, Work
-from unmask.training.step import Care
+from unmask.training.session import Session
+from unmask.training.step import StepOptions, take_step
 from unmask.training.sums import Sums
 
 PREPARED = 4  # steps whose batches are made beforehand for the bare passes
@@ -43,30 +44,30 @@ def ours(
     """Steps of our loop: feeding, both passes and the optimizer; `spread` of them, evenly over the run."""
     if keep:
         keep_large_blocks()
-    work = Work.of(Dataset.open(data), recipe, steps, seed=0, computing=computing)
+    work = Session.begin(Pretraining.of(Dataset.open(data), recipe, 0).job(), steps, computing=computing)
     for number in count():
         step(work, number * steps // spread % steps if spread else number % steps)
         turn()
 
 
-def step(work: Work, number: int) -> None:
+def step(work: Session, number: int) -> None:
     """One step of a run, as the loop takes it."""
     work.learner.train()
-    loop.take_step(work.learner, work.optimizer, work.feed, number, ALONE, care=Care(precision=work.precision))
+    take_step(work.learner, work.optimizer, work.source, step=number, options=StepOptions(precision=work.precision))
 
 
 def bare(turn: Turn, *, data: Path, recipe: Recipe, steps: int, computing: Computing = PLAIN) -> None:
     """Both passes and the optimizer on batches made beforehand: what a step cannot do without."""
     keep_large_blocks()
-    work = Work.of(Dataset.open(data), recipe, steps, seed=0, computing=computing)
+    work = Session.begin(Pretraining.of(Dataset.open(data), recipe, 0).job(), steps, computing=computing)
     work.learner.train()
-    prepared = [work.feed.lessons(number) for number in range(PREPARED)]
+    prepared = [micro_batches_of(work.source, number) for number in range(PREPARED)]
     for number in count():
         learn(work, prepared[number % PREPARED], number % steps)
         turn()
 
 
-def learn(work: Work, lessons: list[Lesson], number: int) -> None:
+def learn(work: Session, lessons: list[MicroBatch], number: int) -> None:
     """Both passes over the lessons of a step, and the optimizer; nothing else."""
     sums = Sums([lesson.objective for lesson in lessons])
     for lesson in lessons:
@@ -76,7 +77,7 @@ def learn(work: Work, lessons: list[Lesson], number: int) -> None:
         with work.precision.casting():
             outcome = lesson.objective.outcome(work.learner, lesson.batch)
         sums.loss_of(lesson.objective, outcome).backward()
-    clip(work.learner.parameters(), work.recipe.training.optimizing.clip)
+    clip(work.learner.parameters(), work.recipe.settings.optimizing.clip)
     work.optimizer.step(number, work.steps)
     work.optimizer.clear()
 

@@ -28,11 +28,12 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 from turns import Clock, Spread, race
 
+from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import PLAIN, Computing
-from unmask.training.session import Work
+from unmask.training.session import Session
 
 STEPS = 1000  # of the run that the steps are taken from
 PROFILES, STEPS_PROFILED = 9, 5
@@ -88,11 +89,11 @@ UNCOUNTED = {
 }
 
 
-def work_of(data: Path, size: str, computing: Computing) -> Work:
-    return Work.of(Dataset.open(data), recipe(size), STEPS, seed=0, computing=computing)
+def work_of(data: Path, size: str, computing: Computing) -> Session:
+    return Session.begin(Pretraining.of(Dataset.open(data), recipe(size), 0).job(), STEPS, computing=computing)
 
 
-def operations(work: Work) -> int:
+def operations(work: Session) -> int:
     """Floating-point operations of one step in the middle of the run, optimizer included."""
     sides.step(work, 0)  # fills the optimizer's state
     with FlopCounterMode(display=False, custom_mapping=UNCOUNTED) as counter:
@@ -100,7 +101,7 @@ def operations(work: Work) -> int:
     return counter.get_total_flops()
 
 
-def shares(work: Work, steps: int) -> dict[str, float]:
+def shares(work: Session, steps: int) -> dict[str, float]:
     """The share of each kind of work in the time of a few steps from the middle of the run, the profiler's left out."""
     cost = cost_of_an_event()
     gc.collect()  # what an earlier profile left would be collected in the middle of this one

@@ -6,9 +6,11 @@ import io
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +143,40 @@ def _model(family: str, vocabulary: Vocabulary, changes: dict[str, object]) -> P
     }
     torch.manual_seed(0)
     return AutoModelForMaskedLM.from_config(AutoConfig.for_model(family, **settings))
+
+
+@pytest.fixture(scope="session")
+def before_step() -> Callable[[int, Callable[[], object]], AbstractContextManager[None]]:
+    """Has something happen before a step is taken, counted from 0: `with before_step(4, act): train(…)`."""
+
+    @contextmanager
+    def happening(at: int, act: Callable[[], object]) -> Iterator[None]:
+        from unmask.training import loop
+
+        taken = loop.take_step
+
+        def take_step(*args: Any, step: int, **rest: Any) -> Any:
+            if step == at:
+                act()
+            return taken(*args, step=step, **rest)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(loop, "take_step", take_step)
+            yield
+
+    return happening
+
+
+@pytest.fixture(scope="session")
+def interrupted(
+    before_step: Callable[[int, Callable[[], object]], AbstractContextManager[None]],
+) -> Callable[..., AbstractContextManager[None]]:
+    """Has a signal arrive while a step is taken, counted from 1: `with interrupted(5): train(…)`."""
+
+    def arriving(step: int, number: int = signal.SIGINT) -> AbstractContextManager[None]:
+        return before_step(step - 1, lambda: os.kill(os.getpid(), number))
+
+    return arriving
 
 
 @pytest.fixture(scope="session")

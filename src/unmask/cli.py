@@ -246,7 +246,7 @@ def explain(error: BaseException) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _failed(f"{where}{error.strerror}", kind.code)
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate memory" in str(error)):
-        return _failed("out of memory: give a smaller --length, --rows, --micro or --recipe", BadInput.code)
+        return _failed("out of memory: give a smaller --length, --batch-size, --micro-batch or --recipe", BadInput.code)
     hint = "an error of unmask's own, please report it (UNMASK_TRACEBACK=1 shows where)"
     return _failed(f"{type(error).__name__}: {error}; {hint}", UnmaskError.code)
 

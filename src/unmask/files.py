@@ -51,10 +51,20 @@ def spelled(value: Any) -> str:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file in one piece: a reader sees the old one or the new one."""
+    """Write a JSON file in one piece."""
+    write_text(path, spelled(value))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in one piece."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file in one piece: a reader sees the old one or the new one, whenever the process or the machine dies."""
     aside = path.with_name(f".{path.name}.writing")
     with saving(path):
-        aside.write_text(spelled(value), encoding="utf-8")
+        aside.write_bytes(content)
         sync(aside)
         aside.replace(path)
         sync(path.parent)

@@ -7,9 +7,10 @@ Axes: B rows of a batch, L length, V vocabulary, P predicted positions. Numpy on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,14 +134,37 @@ class Batch:
     order: Integers | None = None  # B L, as in `Corrupted`
     weights: Reals | None = None  # B, what each prediction of the row counts
     answer: Answer | None = None  # what a decoder says; then nothing is predicted in place
+    labels: Integers | Reals | None = None  # B, or B K: what is said of each row as a whole
 
     @property
     def tokens(self) -> int:
         """How many tokens of text there are, shown and hidden."""
         shown = int((self.documents > 0).sum())
-        return shown if self.answer is None else shown + self.hidden - int(self.answer.opens.sum())
+        return shown if self.answer is None else shown + self.predictions - int(self.answer.opens.sum())
 
     @property
-    def hidden(self) -> int:
-        """How many of them are hidden."""
+    def predictions(self) -> int:
+        """How many tokens are to be predicted."""
         return len(self.targets) if self.answer is None else int(self.answer.spelt.sum())
+
+    def cut(self, parts: int) -> Iterator[Batch]:
+        """The batch by its rows, in so many parts or, where it has fewer rows, as many as it has."""
+        rows, length = self.ids.shape
+        parts = min(parts, rows)
+        for begin, end in pairwise(rows * part // parts for part in range(parts + 1)):
+            first, last = np.searchsorted(self.predicted, (begin * length, end * length))
+            slices = {name: slice(begin, end) for name in BY_ROW} | {name: slice(first, last) for name in BY_PREDICTION}
+            arrays = {name: getattr(self, name) for name in slices}
+            answer = self.answer
+            if answer is not None:
+                answer = replace(answer, ids=answer.ids[begin:end], documents=answer.documents[begin:end])
+            yield replace(
+                self,
+                predicted=self.predicted[first:last] - begin * length,
+                answer=answer,
+                **{name: array[slices[name]] for name, array in arrays.items() if array is not None},
+            )
+
+
+BY_ROW = ("ids", "positions", "documents", "numbers", "order", "weights", "labels")
+BY_PREDICTION = ("targets", "edges")

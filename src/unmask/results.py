@@ -184,13 +184,36 @@ class Collocated:
 
 
 @dataclass(frozen=True)
+class FigureTitle:
+    """A figure that a run logs: its name in the metrics, what people call it, and which way is better."""
+
+    name: str
+    title: str
+    better: str = "less"  # or "more"
+    percent: bool = False
+
+    def improves(self, now: float, before: float | None) -> bool:
+        """Whether a value is better than another, or the first.
+
+        >>> FigureTitle("loss", "Loss").improves(3.0, 4.0), FigureTitle("f1", "F1", "more").improves(0.3, 0.4)
+        (True, False)
+        """
+        if before is None:
+            return True
+        return now > before if self.better == "more" else now < before
+
+    def spelt(self, value: float) -> str:
+        """The value as people read it."""
+        return f"{value:.1%}" if self.percent else f"{value:.3f}"
+
+
+@dataclass(frozen=True)
 class Validation:
-    """What a run measured on held-out text."""
+    """What a run measured on what it holds out."""
 
     step: int
-    loss: float
-    accuracy: float | None = None  # none where the objective has none
-    final: bool = False  # on all held-out text, not a sample of it
+    figures: dict[str, float]
+    final: bool = False  # on everything that is held out, not a sample of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,17 +222,16 @@ class Watched:
 
     path: Path
     state: str  # running, finished, stopped, damaged, or foreign: of a version whose runs this one does not read
-    recipe: str
+    recipe: str  # what is trained
+    titles: tuple[FigureTitle, ...]  # of the figures that people look at; by the first a moment is the best
     step: int
     steps: int | None  # none before they are settled
     tokens: int  # seen
-    loss: float | None  # of the last logged step
-    accuracy: float | None
-    learning_rate: float | None
+    figures: dict[str, float]  # of the last logged step
     tokens_per_second: float | None  # lately
     seconds: float  # spent on steps
     seconds_left: float | None  # none if it does not run
-    best: Validation | None  # of the lowest loss
+    best: Validation | None  # by the first of the figures
     last: Validation | None
     validations: tuple[Validation, ...]
     age: float  # seconds since something was logged
@@ -228,9 +250,9 @@ class Listed:
 class Suggested:
     """What would keep the hardware busy: a micro-batch that fits, a batch of them, rates and precision."""
 
-    micro: int  # blocks
-    rows: int  # blocks in a step
-    rates: dict[str, float]  # by optimizer, raised with the root of the batch
+    micro_batch: int  # blocks
+    batch_size: int  # blocks in a step
+    learning_rates: dict[str, float]  # by optimizer, raised with the root of the batch
     precision: str  # of products, the fastest there
 
 
@@ -253,8 +275,8 @@ class Planned:
     recipe: str
     vocabulary: int
     length: int
-    rows: int
-    micro: int
+    batch_size: int
+    micro_batch: int
     hardware: str
     devices: int
     precision: str

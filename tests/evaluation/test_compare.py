@@ -29,7 +29,7 @@ Compares = Callable[..., Comparison]
 @pytest.fixture(scope="module")
 def run(data: Path) -> Compares:
     def compared(out: Path, names: tuple[str, ...] = NAMES, **settings: object) -> Comparison:
-        recipes = [recipe(name, length=32, rows=8) for name in names]
+        recipes = [recipe(name, length=32, batch_size=8) for name in names]
         budget = settings.pop("budget", Budget(tokens=3 * 8 * 32))
         return compare(data, out, recipes, budget, **settings)  # type: ignore[arg-type]
 
@@ -73,7 +73,7 @@ def test_the_directory_has_the_comparison_as_json_and_as_a_picture(whole: Compar
 def test_the_command_says_the_same_and_what_is_finished_is_only_read_again(
     whole: Comparison, data: Path, inside: Callable[..., subprocess.CompletedProcess[str]]
 ) -> None:
-    words = ("--data", data, "--tokens", 3 * 8 * 32, "--length", 32, "--rows", 8, "--out", whole.path, "--resume")
+    words = ("--data", data, "--tokens", 3 * 8 * 32, "--length", 32, "--batch-size", 8, "--out", whole.path, "--resume")
     done = inside("compare", "--recipes", ", ".join(NAMES), *words, "--json")
     assert done.returncode == 0 and json.loads(done.stdout) == plain(asdict(whole))
     done = inside("compare", "--recipes", "bert-tiny,gpt5", *words)
@@ -131,7 +131,7 @@ def test_asked_to_stop_between_two_measurements_it_stops_there(
 def test_operations_become_as_many_steps_as_they_pay_for(data: Path) -> None:
     from unmask.tokens.store.dataset import Dataset
 
-    dataset, small = Dataset.open(data), recipe("bert-tiny", length=32, rows=8)
+    dataset, small = Dataset.open(data), recipe("bert-tiny", length=32, batch_size=8)
     entry = module.entry_of(small, dataset, 0, Budget(), 7.2 * cost(small, dataset).a_step)
     assert entry.budget == Budget(steps=7)
 

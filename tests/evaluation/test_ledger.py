@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from unmask.errors import BadInput, Damaged, Refused
-from unmask.evaluation.ledger import opened
 
 
 def test_nothing_is_found_out_twice_not_even_by_another_process(tmp_path: Path) -> None:

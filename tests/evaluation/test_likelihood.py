@@ -9,15 +9,16 @@ import pytest
 import torch
 
 from unmask.evaluation.likelihood import bits_per_byte
+from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.machine.distributed import ALONE
-from unmask.training.session import Work
+from unmask.training.session import Session
 
 
 @pytest.fixture(scope="module")
 def work(data: Path):
-    return lambda kind: Work.of(Dataset.open(data), recipe(f"{kind}-tiny", length=64), 4, 0)
+    return lambda kind: Session.begin(Pretraining.of(Dataset.open(data), recipe(f"{kind}-tiny", length=64), 0).job(), 4)
 
 
 def test_left_to_right_it_is_the_sum_over_every_token_of_every_piece_alone(work) -> None:

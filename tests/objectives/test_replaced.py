@@ -27,7 +27,7 @@ from unmask.records import Batch, Vocabulary
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
 from unmask.training.machine.distributed import ALONE
-from unmask.training.session import Work
+from unmask.training.session import Session
 
 VOCABULARY = Vocabulary(size=97, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
 GUESS = 7
@@ -262,17 +262,17 @@ def test_both_parts_load_offline_in_their_stock_classes_with_the_same_weights(
 def test_a_policy_that_fills_no_gaps_in_place_is_one_clear_line(data: Path) -> None:
     plan = recipe("electra-tiny", policy="sentinel")
     with pytest.raises(BadInput, match=r"--policy sentinel: the objective replaced learns from what .* word hide"):
-        loop.feed_of(plan.training, Dataset.open(data), 10, 0)
+        loop.feed_of(plan.settings, Dataset.open(data), 10, 0)
 
 
 @pytest.fixture
-def works(data: Path) -> Callable[..., Work]:
-    return lambda kind, **changes: Work.of(
-        Dataset.open(data), recipe(f"{kind}-tiny", length=32, rows=4, micro=2, **changes), 10, 0
+def works(data: Path) -> Callable[..., Session]:
+    return lambda kind, **changes: Session.of(
+        Dataset.open(data), recipe(f"{kind}-tiny", length=32, batch_size=4, micro_batch=2, **changes), 10, 0
     )
 
 
-def test_gaps_of_every_look_are_filled_so_that_no_mask_reaches_the_discriminator(works: Callable[..., Work]) -> None:
+def test_gaps_of_every_look_are_filled_so_that_no_mask_reaches_the_discriminator(works: Callable[..., Session]) -> None:
     work = works("electra", policy="word", rate="0.3")
     mask = work.dataset.vocabulary.mask
     with torch.no_grad():
@@ -281,13 +281,13 @@ def test_gaps_of_every_look_are_filled_so_that_no_mask_reaches_the_discriminator
     work.learner.discriminator.register_forward_pre_hook(  # type: ignore[union-attr]
         lambda _module, _args, given: seen.append(given["input_ids"]), with_kwargs=True
     )
-    stepped = loop.take_step(work.learner, work.optimizer, work.feed, 0, ALONE)
+    stepped = take_step(work.learner, work.optimizer, work.source, step=0)
     assert stepped.applied and len(seen) == 2
     assert not any((ids == mask).any() for ids in seen)
     assert {"mlm_loss", "detection_loss", "generator_accuracy", "detection_auc"} <= stepped.figures.keys()
 
 
-def test_the_generator_is_what_the_fixed_masks_measure(works: Callable[..., Work]) -> None:
+def test_the_generator_is_what_the_fixed_masks_measure(works: Callable[..., Session]) -> None:
     work = works("electra")
     assert named("replaced").masked_lm(work.learner) is work.learner.generator  # type: ignore[union-attr]
     measured, figures = work.measure(512, ALONE)

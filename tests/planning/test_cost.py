@@ -14,13 +14,12 @@ from torch.utils.flop_counter import FlopCounterMode
 from unmask.models.families.sizes import SIZES
 from unmask.planning import cost as estimate
 from unmask.planning.cost import Counted, Imagined, cost, counts, orthogonalising, without_marks
+from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
-from unmask.training import loop
 from unmask.training.loop import Position
-from unmask.training.machine.distributed import ALONE
 from unmask.training.optimizer import orthogonal
-from unmask.training.session import Work
+from unmask.training.session import Session
 
 KINDS = ("modernbert-tiny", "bert-tiny", "electra-tiny")
 
@@ -38,12 +37,12 @@ def test_what_can_be_counted_without_content_is_not_computed(kind: str, monkeypa
 
 @pytest.mark.parametrize("name", KINDS)
 def test_parameters_operations_and_memory_are_those_of_the_real_model(name: str, data: Path) -> None:
-    chosen = recipe(name, length=64, rows=4, micro=2)
+    chosen = recipe(name, length=64, batch_size=4, micro_batch=2)
     dataset = Dataset.open(data)
     counted = cost(chosen, dataset, steps=1)
-    work = Work.of(dataset, chosen, 1, 0)
+    work = Session.begin(Pretraining.of(dataset, chosen, 0).job(), 1)
     assert counted.parameters == work.parameters
-    (lesson,) = work.feed.lessons(0, [0])
+    (lesson,) = micro_batches_of(work.source, 0, [0])
     kept = Counted(dataset.vocabulary.size, seen={each.untyped_storage()._cdata for each in work.learner.parameters()})
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as flops:
         outcome = lesson.objective.outcome(work.learner.train(), lesson.batch)
@@ -57,14 +56,14 @@ def test_parameters_operations_and_memory_are_those_of_the_real_model(name: str,
 
 @pytest.mark.parametrize("name", ["spanbert-tiny", "xlnet-tiny", "t5-tiny"])
 def test_what_an_objective_adds_is_counted(name: str) -> None:
-    chosen = recipe(name, length=32, rows=4, micro=2)
+    chosen = recipe(name, length=32, batch_size=4, micro_batch=2)
     counted = cost(chosen, Imagined(500), steps=1)
-    bert = cost(recipe("bert-tiny", length=32, rows=4, micro=2, rate="0.15"), Imagined(500), steps=1)
+    bert = cost(recipe("bert-tiny", length=32, batch_size=4, micro_batch=2, rate="0.15"), Imagined(500), steps=1)
     assert counted.parameters > bert.parameters and counted.forward > bert.forward
 
 
 def test_operations_follow_from_the_shapes() -> None:
-    chosen = recipe("bert-tiny", length=32, rows=8, micro=4, rate="0.2")
+    chosen = recipe("bert-tiny", length=32, batch_size=8, micro_batch=4, rate="0.2")
     counted = cost(chosen, Imagined(500), steps=1)
     size, vocabulary, tokens = SIZES["tiny"], 500, 4 * 32
     matrices = 12 * size.width**2  # query, key, value, out, and four times the width back and forth
@@ -86,9 +85,9 @@ def test_the_optimizer_s_products_are_counted() -> None:
 
 
 def test_a_checkpoint_has_the_bytes_that_were_planned(data: Path, tmp_path: Path) -> None:
-    chosen, dataset = recipe("tiny", length=32, rows=2, micro=2), Dataset.open(data)
-    work = Work.of(dataset, chosen, 1, 0)
-    loop.take_step(work.learner, work.optimizer, work.feed, 0, ALONE)
+    chosen, dataset = recipe("tiny", length=32, batch_size=2, micro_batch=2), Dataset.open(data)
+    work = Session.begin(Pretraining.of(dataset, chosen, 0).job(), 1)
+    take_step(work.learner, work.optimizer, work.source, step=0)
     work.save(tmp_path, Position(step=1), 1)
     written = sum(file.stat().st_size for file in tmp_path.rglob("*.safetensors"))
     planned = cost(chosen, dataset, steps=1).checkpoint
@@ -98,22 +97,22 @@ def test_a_checkpoint_has_the_bytes_that_were_planned(data: Path, tmp_path: Path
 def test_marked_spans_are_not_needed_to_count() -> None:
     for name in ("ernie-tiny", "pmi-tiny"):
         assert without_marks(recipe(name)).training.policy == "word"
-        assert cost(without_marks(recipe(name, rows=2, micro=2)), Imagined(300), steps=1).parameters > 0
+        assert cost(without_marks(recipe(name, batch_size=2, micro_batch=2)), Imagined(300), steps=1).parameters > 0
     assert without_marks(recipe("tiny")) == recipe("tiny")
 
 
 def test_a_falling_rate_is_counted_all_over_the_run_and_its_peak_takes_the_memory() -> None:
-    chosen = recipe("bert-tiny", rows=8, micro=8, rate="linear 0.8 0.2")
+    chosen = recipe("bert-tiny", batch_size=8, micro_batch=8, rate="linear 0.8 0.2")
     falling = cost(chosen, Imagined(4096), steps=100)
-    level = cost(replace(chosen, training=replace(chosen.training, rate="0.5")), Imagined(4096), steps=1)
-    peak = cost(replace(chosen, training=replace(chosen.training, rate="0.8")), Imagined(4096), steps=1)
+    level = cost(replace(chosen, settings=replace(chosen.settings, rate="0.5")), Imagined(4096), steps=1)
+    peak = cost(replace(chosen, settings=replace(chosen.settings, rate="0.8")), Imagined(4096), steps=1)
     assert falling.forward == pytest.approx(level.forward, rel=0.02)
     assert falling.logits == peak.logits > level.logits
 
 
 def test_counts_are_of_one_micro_batch_each_time(data: Path) -> None:
-    work = Work.of(Dataset.open(data), recipe("tiny", length=32, rows=2, micro=2), 1, 0)
-    (lesson,) = work.feed.lessons(0)
+    work = Session.begin(Pretraining.of(Dataset.open(data), recipe("tiny", length=32, batch_size=2, micro_batch=2), 0).job(), 1)
+    (lesson,) = micro_batches_of(work.source, 0)
     first, second = (counts(work.learner, lesson, 300) for _ in range(2))
     assert (first.forward, first.backward, first.kept) == (second.forward, second.backward, second.kept)
     assert first.times(3).backward == 3 * first.backward

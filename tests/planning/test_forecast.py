@@ -43,14 +43,14 @@ COST = Cost(
     micros=8,
 )
 HARDWARE = Hardware(name="4 × X", devices=4, memory=100_000, peak=1e12, precision="bfloat16")
-TINY = recipe("tiny", length=128, rows=32, micro=4)
+TINY = recipe("tiny", length=128, batch_size=32, micro_batch=4)
 
 
 def test_time_follows_from_operations_the_slowest_process_and_the_utilisation() -> None:
     # 8 micro-batches on 4 devices are 2 rounds of 3 GFLOP, and 0.5 GFLOP of the optimizer, at 0.5 TFLOP/s
-    assert reckoned(COST, HARDWARE, 0.5, TINY.training).a_step == pytest.approx(6.5e9 / 5e11)
-    assert reckoned(COST, replace(HARDWARE, devices=3), 0.5, TINY.training).a_step == pytest.approx(9.5e9 / 5e11)
-    assert reckoned(COST, HARDWARE, 0.5, TINY.training).a_validated_token == pytest.approx(1e9 / 512 / 5e11 / 4)
+    assert reckoned(COST, HARDWARE, 0.5, TINY.settings).a_step == pytest.approx(6.5e9 / 5e11)
+    assert reckoned(COST, replace(HARDWARE, devices=3), 0.5, TINY.settings).a_step == pytest.approx(9.5e9 / 5e11)
+    assert reckoned(COST, HARDWARE, 0.5, TINY.settings).a_validated_token == pytest.approx(1e9 / 512 / 5e11 / 4)
 
 
 def test_a_budget_becomes_steps() -> None:
@@ -75,14 +75,14 @@ def test_memory_is_told_by_part_and_halved_only_where_products_are() -> None:
 
 def test_the_suggested_batch_fits_keeps_devices_busy_and_takes_its_rate_along() -> None:
     # a row takes 8,000 / 4 bytes; (0.9 × 100,000 − 13,620) / 2,000 are 38 rows, and 32 is a power of two
-    found = suggested(COST, HARDWARE, TINY.training, None)
+    found = suggested(COST, HARDWARE, TINY.settings, None)
     assert (found.micro, found.rows) == (32, 128)
     assert found.rates == pytest.approx({"muon": 3e-2 * sqrt(4), "adamw": 3e-3 * sqrt(4)})
-    few = suggested(COST, HARDWARE, TINY.training, 64 * 128 * 1000)  # tokens for a thousand steps of 64 blocks
+    few = suggested(COST, HARDWARE, TINY.settings, 64 * 128 * 1000)  # tokens for a thousand steps of 64 blocks
     assert (few.micro, few.rows) == (16, 64)
     alone = Hardware(name="here", devices=1, memory=10**9, peak=1e9, precision="float32", processor=True)
-    assert suggested(COST, alone, TINY.training, None).rows == TINY.training.rows
-    assert suggested(COST, replace(alone, memory=20_000), TINY.training, None).micro == 1
+    assert suggested(COST, alone, TINY.settings, None).rows == TINY.settings.rows
+    assert suggested(COST, replace(alone, memory=20_000), TINY.settings, None).micro == 1
 
 
 def test_a_plan_for_named_hardware_needs_no_data() -> None:
@@ -98,12 +98,12 @@ def test_a_plan_for_named_hardware_needs_no_data() -> None:
 
 def test_without_hardware_real_steps_are_timed(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forecast, "CALIBRATION", 0.0)
-    planned = plan(recipe("tiny", length=32, rows=2, micro=2), Dataset.open(data), Budget())
+    planned = plan(recipe("tiny", length=32, batch_size=2, micro_batch=2), Dataset.open(data), Budget())
     assert planned.seconds_per_step is not None and planned.seconds_per_step > 0
     assert planned.utilisation == pytest.approx(planned.flops_per_step / planned.seconds_per_step / planned.peak)
     assert planned.passes == pytest.approx(1, abs=0.01) and planned.hardware.startswith("this machine")
     assert planned.precision == "float32" and planned.suggested.precision in ("float32", "bfloat16")
-    without = plan(recipe("bert-tiny", length=128, rows=32, micro=32), Imagined(500), Budget(steps=10))
+    without = plan(recipe("bert-tiny", length=128, batch_size=32, micro_batch=32), Imagined(500), Budget(steps=10))
     assert without.seconds is None and without.utilisation is None and without.tokens == 10 * 32 * 128
 
 
@@ -114,7 +114,7 @@ def test_steps_are_timed_in_the_precision_that_is_asked_for(data: Path, monkeypa
     monkeypatch.setattr(
         forecast, "seconds_a_step", lambda work, *rest: used.append(work.computing.precision) or timed(work, *rest)
     )
-    small = recipe("tiny", length=32, rows=2, micro=2)
+    small = recipe("tiny", length=32, batch_size=2, micro_batch=2)
     assert plan(small, Dataset.open(data), Budget(), precision="bfloat16").precision == "bfloat16"
     assert used == ["bfloat16"]
     with pytest.raises(BadInput, match="--precision int8"):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,16 +20,21 @@ import unmask
 from unmask.errors import BadInput, Interrupted
 from unmask.models.heads import load_boundary
 from unmask.objectives.causal import Causal
-from unmask.pretraining.pretrain import Saving, pretrain
+from unmask.pretraining import pretrain as pretrains
+from unmask.pretraining.pretrain import Pretraining, pretrain
 from unmask.pretraining.recipes import KINDS, recipe
+from unmask.pretraining.settings import Recipe
+from unmask.pretraining.validation import measure_objective
 from unmask.results import Trained
 from unmask.tokens.collate import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint, loop
-from unmask.training import session as works
+from unmask.training import session as sessions
 from unmask.training.budget import Budget
+from unmask.training.job import micro_batches_of
 from unmask.training.optimizer import Optimizing
-from unmask.training.session import Recipe, Work
+from unmask.training.run_job import Saving
+from unmask.training.session import Session
 
 STEPS, STOPPED = 24, 10
 SHORTENED = {"modernbert", "diffusion", "causal-then-mlm"}  # trained as ModernBERT on a CPU: see `models.lean`
@@ -81,7 +85,7 @@ Trains = Callable[..., Trained]
 @pytest.fixture(scope="module", autouse=True)
 def _small_validations() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(works, "VALIDATION_TOKENS", (512, 512))
+        monkeypatch.setattr(sessions, "VALIDATION_TOKENS", (512, 512))
         yield
 
 
@@ -90,7 +94,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Recipe]:
     """A kind's recipe, tiny, with phrases for those that hide them."""
     phrases = tmp_path_factory.mktemp("phrases") / "phrases.txt"
     phrases.write_text("the capital of France\nbread and butter\nsince the beginning of the year\n")
-    return lambda kind: recipe(f"{kind}-tiny", length=32, rows=8, micro=4, phrases=str(phrases), dropout=0.1)
+    return lambda kind: recipe(f"{kind}-tiny", length=32, batch_size=8, micro_batch=4, phrases=str(phrases), dropout=0.1)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +110,7 @@ def fitting(data: Path, corpus: Path, tmp_path_factory: pytest.TempPathFactory) 
         unmask.prepare(folder, out=folder / "data", languages="file", vocab_size=300, valid=0.1)
         return folder / "data"
 
-    return lambda kind: halves() if KINDS[kind].training.get("smoothing") else data
+    return lambda kind: halves() if KINDS[kind].settings.get("smoothing") else data
 
 
 @pytest.fixture(scope="module")
@@ -131,25 +135,31 @@ def logged(run: Path) -> list[dict[str, float]]:
 
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
 def test_one_model_learns_from_both_sides_and_from_the_left(family: str, data: Path) -> None:
-    plan = recipe(f"{family}-tiny", objective="mlm 0.5, causal 0.5", length=32, rows=8, micro=2)
-    work = Work.of(dataset := Dataset.open(data), plan, STEPS, 0)
+    plan = recipe(f"{family}-tiny", objective="mlm 0.5, causal 0.5", length=32, batch_size=8, micro_batch=2)
+    session = Session.begin(Pretraining.of(dataset := Dataset.open(data), plan).job(), STEPS)
     text = HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=32, policy=None)
-    before, lines = loop.measure(work.learner, Causal(), text).loss, list[dict[str, float]]()
+    before, lines = measure_objective(session.learner, Causal(), text).loss, list[dict[str, float]]()
     loop.train(
-        work.learner, work.optimizer, work.feed, position=loop.Position(), after_step=lambda _, f: lines.append(f)
+        session.learner,
+        session.optimizer,
+        session.source,
+        position=loop.Position(),
+        after_step=lambda _, figures: lines.append(figures),
     )
-    assert loop.measure(work.learner, Causal(), text).loss < 0.97 * before
-    causal = [each.name for each in work.feed.objectives(0)].count("causal") / 4  # of the micro-batches of a step
+    assert measure_objective(session.learner, Causal(), text).loss < 0.97 * before
+    # of the micro-batches of a step
+    causal = [each.objective.name for each in session.source.planned(0)].count("causal") / 4
     assert lines[0]["loss"] == pytest.approx(causal * lines[0]["causal_loss"] + (1 - causal) * lines[0]["mlm_loss"])
     assert {"mlm_accuracy", "causal_accuracy", "causal_bits_per_token"} <= lines[0].keys()
 
 
 def test_the_stages_of_a_training_follow_their_objectives(data: Path) -> None:
-    plan = recipe("causal-then-mlm-tiny", length=32, rows=8, micro=4)
-    feed = Work.of(Dataset.open(data), plan, 40, 0).feed
-    named = ["".join({each.name for each in feed.objectives(step)}) for step in range(40)]
+    plan = recipe("causal-then-mlm-tiny", length=32, batch_size=8, micro_batch=4)
+    feed = Pretraining.of(Dataset.open(data), plan).feed(40)
+    named = ["".join({each.objective.name for each in feed.planned(step)}) for step in range(40)]
     assert named == ["causal"] * 10 + ["mlm"] * 30
-    assert not len(feed.lessons(9)[0].batch.targets) and len(feed.lessons(10)[0].batch.targets)
+    last, first = (micro_batches_of(feed, step)[0].batch for step in (9, 10))
+    assert not len(last.targets) and len(first.targets)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +210,7 @@ def test_its_losses_are_yesterdays(
     "change",
     [
         {"rate": "linear 0.29 0.15"},
-        {"optimizing": Optimizing(adamw=3.03e-3)},
+        {"optimizing": Optimizing(adamw_lr=3.03e-3)},
         {"dropout": 0.101},
         {"policy": "word"},
         {"seed": 1},
@@ -208,7 +218,7 @@ def test_its_losses_are_yesterdays(
     ids=["a rate", "a learning rate", "dropout", "the masks", "the initial values and the order"],
 )
 def test_another_computation_has_other_losses(change: dict[str, Any], data: Path, tmp_path: Path) -> None:
-    settings = {"length": 32, "rows": 8, "micro": 4, "dropout": 0.1, **change}
+    settings = {"length": 32, "batch_size": 8, "micro_batch": 4, "dropout": 0.1, **change}
     seed = settings.pop("seed", 0)
     other = recipe("bert-tiny", **settings)
     run = pretrain(data, tmp_path / "run", other, Budget(steps=STEPS), seed=seed, saving=Saving(report=False))
@@ -218,33 +228,29 @@ def test_another_computation_has_other_losses(change: dict[str, Any], data: Path
 def test_one_other_initial_value_has_other_losses(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: Callable[[str], Recipe]
 ) -> None:
-    built = works.build
+    built = pretrains.build
 
     def build(*args: Any, **kwargs: Any) -> transformers.PreTrainedModel:
         model = built(*args, **kwargs)
         model.get_input_embeddings().weight.data[50:60] *= 1.05
         return model
 
-    monkeypatch.setattr(works, "build", build)
+    monkeypatch.setattr(pretrains, "build", build)
     run = pretrain(data, tmp_path / "run", plan("bert"), Budget(steps=STEPS), saving=Saving(report=False))
     assert golden.difference(golden.numbers_of(run.path), "bert") > 5
 
 
 @pytest.mark.parametrize("kind", EXPECTED)
 def test_a_stopped_run_goes_on_to_the_same_weights(
-    kind: str, train: Trains, trained: Callable[[str], Trained], tmp_path: Path
+    kind: str,
+    train: Trains,
+    trained: Callable[[str], Trained],
+    tmp_path: Path,
+    interrupted: Callable[..., AbstractContextManager[None]],
 ) -> None:
-    taken = loop.take_step
-
-    def take_step(*args: object) -> object:
-        if args[3] == STOPPED - 1:
-            os.kill(os.getpid(), signal.SIGINT)
-        return taken(*args)  # type: ignore[arg-type]
-
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(loop, "take_step", take_step)
-        with pytest.raises(Interrupted, match=f"stopped after step {STOPPED} of {STEPS}"):
-            train(kind, tmp_path / "run")
+    stopped = pytest.raises(Interrupted, match=f"stopped after step {STOPPED} of {STEPS}")
+    with interrupted(STOPPED), stopped:
+        train(kind, tmp_path / "run")
     assert train(kind, tmp_path / "run", resume=True).weights_sha256 == trained(kind).weights_sha256
 
 
@@ -254,11 +260,12 @@ def test_what_is_exported_loads_in_its_stock_class_and_says_the_same(
 ) -> None:
     logging.disable_progress_bar()
     result = trained(kind)
-    work = Work.of(Dataset.open(fitting(kind)), plan(kind), STEPS, 0)
+    pretraining = Pretraining.of(Dataset.open(fitting(kind)), plan(kind))
+    session = Session.begin(pretraining.job(), STEPS)
     saved = checkpoint.newest(result.path / "checkpoints")
     assert saved is not None
-    work.go_on(saved)
-    ours = work.objective.exports(work.learner)["model"].model.eval()
+    session.restore(saved)
+    ours = pretraining.objective.exports(session.learner)["model"].model.eval()
     stock = getattr(transformers, EXPECTED[kind].model)
     theirs, told = stock.from_pretrained(result.model, local_files_only=True, output_loading_info=True)
     assert type(theirs) is type(ours) is stock
@@ -275,7 +282,7 @@ def test_what_is_exported_loads_in_its_stock_class_and_says_the_same(
     else:
         assert torch.equal(said, says)
     card = (result.model / "README.md").read_text()
-    assert f"pipeline_tag: {work.objective.card.pipeline}" in card and f"{result.loss:.3f}" in card
+    assert f"pipeline_tag: {pretraining.objective.card.pipeline}" in card and f"{result.loss:.3f}" in card
 
 
 @pytest.mark.parametrize("kind", ["xlnet", "t5"])

@@ -10,21 +10,22 @@ import numpy as np
 import pytest
 
 from unmask.errors import BadInput
-from unmask.pretraining.feed import Feed, Lesson
+from unmask.pretraining.feed import Feed
+from unmask.pretraining.settings import PretrainSettings
 from unmask.records import Batch
 from unmask.tokens.store.dataset import Dataset, prepare
-from unmask.training.loop import Training, feed_of
+from unmask.training.job import MicroBatch, micro_batches_of
 
-SETTINGS = Training(length=32, rows=8, micro=4, rate="0.3")
+SETTINGS = PretrainSettings(length=32, batch_size=8, micro_batch=4, rate="0.3")
 
 
-def fields(lessons: list[Lesson]) -> list[list[object]]:
+def fields(lessons: list[MicroBatch]) -> list[list[object]]:
     return [[getattr(lesson.batch, name).tolist() for name in ("ids", "predicted", "targets")] for lesson in lessons]
 
 
 def epochs(feed: Feed) -> list[list[list[object]]]:
     """The first two epochs, block by block."""
-    each = replace(feed, rows=1, micro=1)
+    each = replace(feed, batch_size=1, micro_batch=1)
     blocks = each.plan(0).blocks
     return [[fields(each.lessons(epoch * blocks + number)) for number in range(blocks)] for epoch in (0, 1)]
 
@@ -39,7 +40,7 @@ def test_masks_are_fresh_in_each_epoch_unless_they_are_asked_to_be_static(data: 
     again, once_more = epochs(static)
     assert again == once_more == first  # as those of the first epoch
     rows = static.plan(0).blocks + 3  # one batch over the end of an epoch
-    across = replace(static, rows=rows, micro=rows)
+    across = replace(static, batch_size=rows, micro_batch=rows)
     batch = across.lessons(0)[0].batch
     assert (batch.ids[:3] == batch.ids[-3:]).all()
 
@@ -81,7 +82,7 @@ def test_what_the_data_marks_is_hidden_whole_stage_by_stage(marked: Path) -> Non
     assert set(feed.spans) == {"entity", "phrase"}
 
     def stage(first: int) -> list[Batch]:
-        return [lesson.batch for step in range(first, first + 20) for lesson in feed.lessons(step)]
+        return [lesson.batch for step in range(first, first + 20) for lesson in micro_batches_of(feed, step)]
 
     assert [whole(stage(first), xx_yy, 2) for first in (5, 35, 75)] == [False, False, True]
     assert [whole(stage(first), zz, 3) for first in (5, 35, 75)] == [False, True, False]
@@ -92,7 +93,7 @@ def test_a_list_of_phrases_stands_instead_of_what_the_data_marks(marked: Path, t
     listed = replace(SETTINGS, policy="entity", phrases=str(tmp_path / "list.txt"))
     feed = feed_of(listed, Dataset.open(marked), 100, seed=0)
     vocabulary = Dataset.open(marked).tokenizer().get_vocab()
-    batches = [lesson.batch for step in range(20) for lesson in feed.lessons(step)]
+    batches = [lesson.batch for step in range(20) for lesson in micro_batches_of(feed, step)]
     assert feed.spans == {} and whole(batches, [vocabulary["towns"], vocabulary["is"]], 2)
 
 
@@ -104,6 +105,6 @@ def test_spans_that_nobody_marked_are_asked_for(data: Path, marked: Path) -> Non
 
 def test_without_packing_each_row_is_one_document_and_widths_are_few(data: Path) -> None:
     feed = feed_of(replace(SETTINGS, length=60), Dataset.open(data), 100, seed=0, packs=False)
-    batches = [lesson.batch for step in range(20) for lesson in feed.lessons(step)]
+    batches = [lesson.batch for step in range(20) for lesson in micro_batches_of(feed, step)]
     assert max(batch.documents.max() for batch in batches) == 1
     assert {batch.ids.shape[1] for batch in batches} <= {16, 32, 48, 60}

@@ -19,8 +19,9 @@ from unmask.errors import BadInput, Damaged, Diverged, Interrupted, Refused, Ter
 from unmask.objectives.mlm import MLM
 from unmask.objectives.objective import Outcome
 from unmask.pretraining import pretrain
-from unmask.pretraining.pretrain import Saving
+from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
+from unmask.pretraining.settings import Recipe
 from unmask.records import Batch
 from unmask.results import Trained
 from unmask.runs.directory import Run
@@ -28,11 +29,11 @@ from unmask.tokens.store.dataset import Dataset
 from unmask.training import budget as budgets
 from unmask.training import loop
 from unmask.training.budget import Budget
-from unmask.training.machine.distributed import ALONE
-from unmask.training.session import Recipe, Work
+from unmask.training.run_job import Saving
+from unmask.training.session import Session
 
 TINY = recipe("tiny")
-DROPOUT = replace(TINY, training=replace(TINY.training, length=32, rows=8, micro=4, dropout=0.1))
+DROPOUT = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=8, micro_batch=4, dropout=0.1))
 STEPS = 12
 EVERY_STEP = Saving(seconds=0, report=False)
 
@@ -178,7 +179,7 @@ def test_a_run_is_not_overwritten_without_resume(data: Path, whole: Trained) -> 
         ({"budget": Budget(steps=13)}, "budget.steps was 12 and is now 13"),
         ({"recipe": recipe("bert-tiny")}, "recipe.name was tiny and is now bert-tiny"),
         (
-            {"recipe": replace(DROPOUT, training=replace(DROPOUT.training, rate="0.3"))},
+            {"recipe": replace(DROPOUT, settings=replace(DROPOUT.settings, rate="0.3"))},
             "recipe.training.rate was linear 0.3 0.15 and is now 0.3",
         ),
     ],
@@ -212,7 +213,6 @@ def test_a_run_of_another_version_is_refused_by_name(data: Path, tmp_path: Path)
 
 
 def test_a_second_process_in_the_same_run_is_refused(data: Path, tmp_path: Path) -> None:
-    from unmask.runs.directory import opened
 
     asked = {"format": 1, "budget": None}
     refused = pytest.raises(Refused, match=r"another process .* is training here")
@@ -232,7 +232,7 @@ def test_numbers_that_are_not_finite_are_skipped_logged_and_after_five_in_a_row_
         return replace(found, losses={"mlm": found.losses["mlm"] * float("nan")}) if step in broken else found
 
     calls: list[int] = []
-    work = Work.of(Dataset.open(data), DROPOUT, STEPS, 0)
+    work = Session.begin(Pretraining.of(Dataset.open(data), DROPOUT, 0).job(), STEPS)
     right = MLM.outcome
     monkeypatch.setattr(MLM, "outcome", outcome)
     weights: list[torch.Tensor] = []
@@ -244,7 +244,7 @@ def test_numbers_that_are_not_finite_are_skipped_logged_and_after_five_in_a_row_
     logged: list[dict[str, object]] = []
 
     def run(steps: int) -> None:
-        feed = replace(work.feed, steps=steps)
+        feed = replace(work.source, steps=steps)
         loop.train(work.learner, work.optimizer, feed, position=loop.Position(), after_step=after_step)
 
     run(6)
@@ -261,16 +261,16 @@ def test_a_step_in_micro_batches_is_the_step_in_one_batch(data: Path) -> None:
     dataset = Dataset.open(data)
     gradients = []
     for micro in (8, 3, 1):
-        plan = replace(TINY, training=replace(TINY.training, length=32, rows=8, micro=micro))
-        work = Work.of(dataset, plan, STEPS, 0)
-        assert work.feed.micros == len(work.feed.lessons(0)) == -(-8 // micro)
+        plan = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=8, micro_batch=micro))
+        work = Session.begin(Pretraining.of(dataset, plan, 0).job(), STEPS)
+        assert work.source.micros == len(micro_batches_of(work.source, 0)) == -(-8 // micro)
         applied: list[torch.Tensor] = []
 
-        def keep(*_args: object, work: Work = work, applied: list[torch.Tensor] = applied) -> None:
+        def keep(*_args: object, work: Session = work, applied: list[torch.Tensor] = applied) -> None:
             applied.extend(p.grad.clone() for p in work.learner.parameters() if p.grad is not None)
 
         work.optimizer.step = keep  # type: ignore[method-assign]
-        loop.take_step(work.learner, work.optimizer, work.feed, 0, ALONE)
+        take_step(work.learner, work.optimizer, work.source, step=0)
         gradients.append(torch.cat([gradient.flatten() for gradient in applied]))
     scale = gradients[0].abs().max()
     assert (gradients[0] - gradients[1]).abs().max() < 1e-5 * scale
@@ -294,8 +294,8 @@ def test_a_budget_of_minutes_buys_the_steps_that_fit_into_it(data: Path, monkeyp
     ticks = iter(range(10**9))
     monkeypatch.setattr(budgets.time, "perf_counter", lambda: 0.5 * next(ticks))  # so everything takes half a second
 
-    def trial() -> Work:
-        return Work.of(Dataset.open(data), DROPOUT, STEPS, 0)
+    def trial() -> Session:
+        return Session.begin(Pretraining.of(Dataset.open(data), DROPOUT, 0).job(), STEPS)
 
     one, ten = (budgets.steps_for(Budget(minutes=minutes), 8, 32, trial, 0.5 * next(ticks)) for minutes in (1, 10))
     assert 60 < one < 120  # at most one for each half second, less what calibration and validation take
@@ -303,7 +303,7 @@ def test_a_budget_of_minutes_buys_the_steps_that_fit_into_it(data: Path, monkeyp
 
 
 def test_a_budget_of_tokens_becomes_steps() -> None:
-    def trial() -> Work:
+    def trial() -> Session:
         raise AssertionError("nothing to calibrate")
 
     assert budgets.steps_for(Budget(tokens=8 * 32 * 5), 8, 32, trial, 0.0) == 5
@@ -338,7 +338,7 @@ def test_the_model_loads_offline_in_stock_transformers(whole: Trained, data: Pat
 
 
 def test_the_loss_falls(data: Path, tmp_path: Path) -> None:
-    plan = replace(TINY, training=replace(TINY.training, length=64, rows=16))
+    plan = replace(TINY, settings=replace(TINY.settings, length=64, batch_size=16))
     result = pretrain.pretrain(data, tmp_path / "run", plan, Budget(steps=150))
     first = next(line["validation_loss"] for line in lines(result.path) if "validation_loss" in line)
     assert result.loss < 0.75 * float(first)  # type: ignore[arg-type]
@@ -349,7 +349,7 @@ def test_the_loss_falls(data: Path, tmp_path: Path) -> None:
 def test_every_policy_that_hides_in_place_trains(data: Path, tmp_path: Path, policy: str) -> None:
     phrases = tmp_path / "phrases.txt"
     phrases.write_text("the capital of France\nbread and butter\n")
-    training = replace(DROPOUT.training, policy=policy, rate="0.2", phrases=str(phrases))
+    training = replace(DROPOUT.settings, policy=policy, rate="0.2", phrases=str(phrases))
     result = train(data, tmp_path / "run", replace(DROPOUT, training=training), steps=4)
     rates = [line["hidden_rate"] for line in lines(result.path) if "hidden_rate" in line]
     assert all(0.1 < float(rate) < 0.3 for rate in rates)  # type: ignore[arg-type]
@@ -364,7 +364,7 @@ def test_every_policy_that_hides_in_place_trains(data: Path, tmp_path: Path, pol
     ],
 )
 def test_a_policy_that_does_not_fit_is_one_clear_line(data: Path, tmp_path: Path, policy: str, line: str) -> None:
-    plan = replace(DROPOUT, training=replace(DROPOUT.training, policy=policy))
+    plan = replace(DROPOUT, settings=replace(DROPOUT.settings, policy=policy))
     with pytest.raises(BadInput, match=line):
         train(data, tmp_path / "run", plan)
     assert not (tmp_path / "run").exists()  # so that the command, put right, finds a free place
@@ -376,7 +376,7 @@ def test_a_tokenizer_of_another_kind_than_was_published_is_told(
     said: list[str] = []
     monkeypatch.setattr(pretrain, "say", said.append)
     for name in ("tiny", "roberta-tiny"):
-        train(data, tmp_path / name, recipe(name, length=32, rows=4), steps=1)
+        train(data, tmp_path / name, recipe(name, length=32, batch_size=4), steps=1)
     assert len(said) == 1 and "roberta was published with a bpe tokenizer" in said[0] and "wordpiece" in said[0]
 
 

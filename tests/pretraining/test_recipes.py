@@ -49,6 +49,6 @@ def test_an_objective_that_does_not_train_the_family_is_one_line_with_those_it_t
 
 
 def test_a_kind_may_learn_slower_than_its_size_unless_rates_are_given() -> None:
-    size, slower = recipe("mini").training.optimizing, recipe("electra-mini").training.optimizing
+    size, slower = recipe("mini").settings.optimizing, recipe("electra-mini").settings.optimizing
     assert (slower.muon, slower.adamw) == (size.muon / 3, size.adamw / 3)
     assert recipe("electra-mini", optimizing=size).training.optimizing == size

@@ -19,7 +19,7 @@ from unmask.runs.history import find, held, read, summary
 
 LINES = [
     {"step": 0, "validation_loss": 6.0, "validation_accuracy": 0.0},
-    {"step": 2, "loss": 5.0, "accuracy": 0.1, "learning_rate": 1e-3, "tokens": 200, "tokens_per_second": 100.0},
+    {"step": 2, "loss": 5.0, "accuracy": 0.1, "lr": 1e-3, "tokens": 200, "tokens_per_second": 100.0},
     {"step": 3, "validation_loss": 4.0, "validation_accuracy": 0.2},
     {"step": 4, "loss": float("nan"), "accuracy": 0.0, "tokens": 600, "tokens_per_second": 200.0, "skipped": True},
     {"step": 6, "validation_loss": 4.5, "validation_accuracy": 0.25, "final": True},
@@ -72,7 +72,7 @@ def test_the_state_is_what_the_directory_and_the_lock_say(tmp_path: Path) -> Non
 
 def test_a_killed_process_holds_no_lock(tmp_path: Path) -> None:
     script = (
-        "import os, sys; from pathlib import Path; from unmask.runs.directory import opened\n"
+        "import os, sys; from pathlib import Path; from unmask.runs.directory import open_run\n"
         "with opened(Path(sys.argv[1]), {}, resume=False): print('in', flush=True); sys.stdin.read()"
     )
     pipe = subprocess.PIPE

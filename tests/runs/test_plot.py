@@ -18,7 +18,7 @@ STEPS = [
         "loss": 9 - step / 10,
         "accuracy": step / 100,
         "hidden_rate": 0.25 - step / 1000,
-        "learning_rate": 3e-3,
+        "lr": 3e-3,
         "gradient_norm": 1.0,
         "tokens": step * 4096,
         "tokens_per_second": 4000.0,

@@ -19,18 +19,18 @@ from unmask.objectives.mlm import MLM
 from unmask.objectives.objective import Outcome
 from unmask.pretraining import card as export
 from unmask.pretraining import pretrain
-from unmask.pretraining.pretrain import Saving
 from unmask.pretraining.recipes import recipe
+from unmask.pretraining.settings import Recipe
 from unmask.records import Batch
 from unmask.results import Trained
 from unmask.runs.directory import Run
 from unmask.training import checkpoint, loader, loop
 from unmask.training.budget import Budget
 from unmask.training.machine import memory as parts
-from unmask.training.session import Recipe, Work
+from unmask.training.run_job import Saving
 
 TINY = recipe("tiny")
-PLAN = replace(TINY, training=replace(TINY.training, length=32, rows=8, micro=8))
+PLAN = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=8, micro_batch=8))
 STEPS = 8
 
 
@@ -165,7 +165,7 @@ def test_a_block_that_gives_no_number_costs_its_step_and_is_named(
 def test_a_spike_is_logged_with_its_blocks_and_left_out_where_that_is_asked_also_after_a_stop(
     data: Path, tmp_path: Path
 ) -> None:
-    careful = replace(PLAN, training=replace(PLAN.training, skip_spikes=True))
+    careful = replace(PLAN, settings=replace(PLAN.settings, skip_spikes=True))
     weights: dict[int, torch.Tensor] = {}
 
     def keep(learner: torch.nn.Module) -> None:
@@ -216,7 +216,7 @@ def no_memory(patch: pytest.MonkeyPatch, rows: int, error: Exception) -> None:
 def test_without_memory_micro_batches_are_computed_in_parts_and_the_step_stays_what_it_is(
     data: Path, tmp_path: Path, reproducible: bool
 ) -> None:
-    smaller = replace(PLAN, training=replace(PLAN.training, micro=2))
+    smaller = replace(PLAN, settings=replace(PLAN.settings, micro_batch=2))
     undisturbed = train(data, tmp_path / "undisturbed", smaller, steps=4, reproducible=reproducible)
     said: list[str] = []
     with pytest.MonkeyPatch.context() as patch:

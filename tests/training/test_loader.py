@@ -15,19 +15,20 @@ import pytest
 
 from unmask.errors import Damaged
 from unmask.pretraining.batches import Stretch
-from unmask.pretraining.feed import Feed, Lesson
+from unmask.pretraining.feed import Feed
+from unmask.pretraining.settings import PretrainSettings
 from unmask.records import Batch
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import loader
+from unmask.training.job import MicroBatch, micro_batches_of
 from unmask.training.loader import Loader
-from unmask.training.loop import Training, feed_of
 
 STEPS = 30
 
 
 @pytest.fixture(scope="module")
 def feed(data: Path) -> Feed:
-    return feed_of(Training(length=32, rows=10, micro=4, policy="span 0.7, token 0.3"), Dataset.open(data), STEPS, 0)
+    return feed_of(PretrainSettings(length=32, batch_size=10, micro_batch=4, policy="span 0.7, token 0.3"), Dataset.open(data), STEPS, 0)
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return lines
 
 
-def same(some: list[Lesson], others: list[Lesson]) -> bool:
+def same(some: list[MicroBatch], others: list[MicroBatch]) -> bool:
     return [each.number for each in some] == [each.number for each in others] and all(
         np.array_equal(getattr(one.batch, each.name), getattr(other.batch, each.name))
         for one, other in zip(some, others, strict=True)
@@ -51,12 +52,12 @@ def test_lessons_are_the_same_whoever_prepares_them_and_wherever_one_begins(
 ) -> None:
     with Loader(feed, share, first=first, workers=workers) as loading:
         assert len(loading.workers) == workers
-        assert all(same(loading.lessons(step), feed.lessons(step, share)) for step in range(first, STEPS))
+        assert all(same(loading.lessons(step), micro_batches_of(feed, step, share)) for step in range(first, STEPS))
 
 
 def test_a_step_beyond_the_last_is_prepared_by_whoever_asks(feed: Feed) -> None:
     with Loader(feed, range(3), first=STEPS - 2, workers=2) as loading:
-        assert all(same(loading.lessons(step), feed.lessons(step)) for step in range(STEPS - 2, STEPS + 2))
+        assert all(same(loading.lessons(step), micro_batches_of(feed, step)) for step in range(STEPS - 2, STEPS + 2))
 
 
 def test_what_is_prepared_ahead_is_bounded(feed: Feed) -> None:
@@ -73,7 +74,7 @@ def test_a_killed_process_is_said_and_started_again_and_after_three_deaths_the_l
         for step in range(STEPS):
             if step in (3, 9, 15, 21):
                 loading.workers[step % 2].process.kill()
-            assert same(loading.lessons(step), feed.lessons(step))
+            assert same(loading.lessons(step), micro_batches_of(feed, step))
         assert loading.workers == []
     assert said == [
         *["[yellow]a process that prepares data died (SIGKILL) and was started again[/]"] * 3,
@@ -86,7 +87,7 @@ def test_where_no_process_can_be_started_the_loop_prepares_for_itself(
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with Loader(feed, range(3), workers=2) as loading:
-        assert same(loading.lessons(0), feed.lessons(0))
+        assert same(loading.lessons(0), micro_batches_of(feed, 0))
     assert len(said) == 1 and "cannot be started" in said[0]
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from unmask.models.families.family import build
 from unmask.records import Vocabulary
-from unmask.training.optimizer import Muon, Optimizer, Optimizing, _rounds, orthogonal, rate_at
+from unmask.training.optimizer import Muon, Optimizer, Optimizing, _rounds, lr_factor, orthogonal
 
 VOCABULARY = Vocabulary(size=300, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
 
@@ -74,8 +74,8 @@ def test_the_rate_rises_stays_and_falls_and_is_never_zero_before_the_end(
     ends = {0, steps - 1, round(steps * warmup), steps - round(steps * decay) - 1}
     for step in ends:
         if 0 <= step < steps:
-            assert 0 < rate_at(step, steps, warmup, decay) <= 1
-    middle = [rate_at(step, 1000, 0.1, 0.3) for step in range(1000)]
+            assert 0 < lr_factor(step, steps, warmup, decay) <= 1
+    middle = [lr_factor(step, 1000, 0.1, 0.3) for step in range(1000)]
     assert middle[:100] == sorted(middle[:100]) and middle[700:] == sorted(middle[700:], reverse=True)
     assert set(middle[99:699]) == {1.0}
 

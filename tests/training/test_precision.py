@@ -8,28 +8,28 @@ from pathlib import Path
 import pytest
 import torch
 
+from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
-from unmask.training import checkpoint, loop, precision
+from unmask.training import checkpoint, precision
 from unmask.training.loop import Position
 from unmask.training.machine.computing import Computing
-from unmask.training.machine.distributed import ALONE
 from unmask.training.precision import FALL, FIRST_SCALE, PATIENCE, Precision
-from unmask.training.session import Work
-from unmask.training.step import Care
+from unmask.training.session import Session
+from unmask.training.step import StepOptions, take_step
 
 TINY = recipe("tiny")
-SMALL = replace(TINY, training=replace(TINY.training, length=32, rows=4, micro=2))
+SMALL = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=4, micro_batch=2))
 TOLERANCE = {"bfloat16": 2e-2, "float16": 2e-3}  # their numbers have 8 and 11 bits
 
 
 def gradient(data: Path, name: str) -> tuple[float, torch.Tensor]:
     """The loss and the whole gradient of the first step."""
-    work = Work.of(Dataset.open(data), SMALL, 4, 0, Computing(precision=name, device="cpu"))
+    work = Session.begin(Pretraining.of(Dataset.open(data), SMALL, 0).job(), 4, Computing(precision=name, device="cpu"))
     found: list[torch.Tensor] = []
     work.optimizer.step = lambda *_: found.extend(p.grad for p in work.learner.parameters())  # type: ignore[method-assign]
     work.learner.train()
-    did = loop.take_step(work.learner, work.optimizer, work.feed, 0, ALONE, care=Care(precision=work.precision))
+    did = take_step(work.learner, work.optimizer, work.source, step=0, options=StepOptions(precision=work.precision))
     assert all(parameter.dtype == torch.float32 for parameter in work.learner.parameters())
     assert all(each.dtype == torch.float32 for each in found)
     return did.loss, torch.cat([each.flatten() for each in found])
@@ -85,18 +85,18 @@ def test_float32_and_bfloat16_have_nothing_to_scale() -> None:
         assert plain.scale == 1.0 and plain.state == {}
 
 
-def steps(work: Work, *numbers: int) -> list[bool]:
+def steps(work: Session, *numbers: int) -> list[bool]:
     """Take steps; whether each was applied."""
     work.learner.train()
-    care = Care(precision=work.precision)
-    return [loop.take_step(work.learner, work.optimizer, work.feed, step, ALONE, care=care).applied for step in numbers]
+    care = StepOptions(precision=work.precision)
+    return [take_step(work.learner, work.optimizer, work.source, step=step, options=care).applied for step in numbers]
 
 
 def test_an_overflow_is_skipped_and_a_stopped_run_goes_on_with_its_scale(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def work() -> Work:
-        return Work.of(Dataset.open(data), SMALL, 6, 0, Computing(precision="float16", device="cpu"))
+    def work() -> Session:
+        return Session.begin(Pretraining.of(Dataset.open(data), SMALL, 0).job(), 6, Computing(precision="float16", device="cpu"))
 
     monkeypatch.setattr(precision, "FIRST_SCALE", 2.0**20)  # too large: the first steps overflow
     whole, stopped = work(), work()

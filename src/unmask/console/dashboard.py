@@ -5,7 +5,7 @@ In: `Listed`, `Watched` and `Planned`. Out: what a console of rich prints, at 80
 
 from __future__ import annotations
 
-from math import isfinite
+from math import isfinite, nan
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -45,8 +45,9 @@ def _in_short(run: Watched) -> str:
         return run.problem
     parts = [run.recipe, f"{_steps(run)} steps", f"{brief(run.tokens)} tokens"]
     if run.last and run.best:
-        same = run.last.loss == run.best.loss
-        parts.append(f"held out {_measured(run.last)}" + ("" if same else f" · best {_measured(run.best)}"))
+        name = run.titles[0].name
+        same = run.last.figures[name] == run.best.figures[name]
+        parts.append(f"held out {_measured(run, run.last)}" + ("" if same else f" · best {_measured(run, run.best)}"))
     return " · ".join(filter(None, parts))
 
 
@@ -75,19 +76,23 @@ def panel(run: Watched) -> RenderableType:
 
 
 def _facts(run: Watched) -> RenderableType:
-    losses = [each.loss for each in run.validations if isfinite(each.loss)]
+    headline = run.titles[0]
+    values = [each.figures[headline.name] for each in run.validations if isfinite(each.figures[headline.name])]
     rows = [
         ("recipe", run.recipe),
         ("step", _steps(run)),
         ("tokens seen", f"{run.tokens:,}"),
-        ("loss", _number(run.loss, ".3f")),
-        ("accuracy", _number(run.accuracy, ".1%")),
-        ("learning rate", _number(run.learning_rate, ".2e")),
+        *(
+            (each.name.replace("_", " "), each.spelt(run.figures[each.name]))
+            for each in run.titles
+            if each.name in run.figures
+        ),
+        ("learning rate", _number(run.figures.get("lr"), ".2e")),
         ("tokens a second", _number(run.tokens_per_second, ",.0f")),
         ("time on steps", duration(run.seconds)),
-        ("held out, last", _measured(run.last)),
-        ("held out, best", _measured(run.best)),
-        ("held-out losses", sparkline(losses)),
+        ("held out, last", _measured(run, run.last)),
+        ("held out, best", _measured(run, run.best)),
+        (f"held-out {headline.name}", sparkline(values)),
         ("last heard of", f"{ago(run.age)} ago"),
     ]
     return table(("", ""), [row for row in rows if row[1]], numbers=())
@@ -97,7 +102,7 @@ def draw_plan(plan: Planned) -> RenderableType:
     """What a training would take, and the command that begins it."""
     rows = [
         ("parameters", f"{plan.parameters:,}", _optimizers(plan)),
-        ("a step", f"{plan.rows * plan.length:,} tokens", _batch(plan)),
+        ("a step", f"{plan.batch_size * plan.length:,} tokens", _batch(plan)),
         ("operations", f"{brief(plan.flops_per_token)}FLOP", f"a token; {brief(plan.flops_per_step)}FLOP a step"),
         ("checkpoint", size(plan.checkpoint), "weights and the optimizers' state"),
     ]
@@ -109,14 +114,17 @@ def draw_plan(plan: Planned) -> RenderableType:
         each = f"{plan.seconds_per_step:.3g} s a step"
         rows.append(("time", duration(plan.seconds) if plan.seconds is not None else each, f"{each}, {_speed(plan)}"))
     suggested = plan.suggested
-    rates = ", ".join(f"{name} {rate:.2g}" for name, rate in suggested.rates.items())
+    rates = ", ".join(f"{name} {rate:.2g}" for name, rate in suggested.learning_rates.items())
     precision = "" if suggested.precision == "float32" else f" --precision {suggested.precision}"
     return page(
         headline("Planned", Path(plan.recipe), f"on {plan.hardware}, {plan.precision}"),
         table(("", "", ""), rows, numbers=(1,)),
         table(("memory on each device", ""), _memory(plan), numbers=(1,)),
         *_comparison(plan.compared),
-        fact("suggested", f"--micro {suggested.micro} --rows {suggested.rows}{precision}; learning rates {rates}"),
+        fact(
+            "suggested",
+            f"--micro-batch {suggested.micro_batch} --batch-size {suggested.batch_size}{precision}; learning rates {rates}",
+        ),
     )
 
 
@@ -125,7 +133,7 @@ def _optimizers(plan: Planned) -> str:
 
 
 def _batch(plan: Planned) -> str:
-    return f"{plan.rows} blocks of {plan.length}, {plan.micro} at once"
+    return f"{plan.batch_size} blocks of {plan.length}, {plan.micro_batch} at once"
 
 
 def _speed(plan: Planned) -> str:
@@ -155,9 +163,7 @@ def _comparison(compared: Took | None) -> list[RenderableType]:
 def validation_line(run: Watched, validation: Validation) -> str:
     """One validation as a line of a log."""
     steps = f" of {run.steps:,}" if run.steps else ""
-    return (
-        f"step {validation.step:,}{steps} · held out {_measured(validation)}{' · the end' if validation.final else ''}"
-    )
+    return f"step {validation.step:,}{steps} · held out {_measured(run, validation)}{' · the end' if validation.final else ''}"
 
 
 def sparkline(values: list[float]) -> str:
@@ -176,11 +182,12 @@ def _steps(run: Watched) -> str:
     return f"{run.step:,} of {run.steps:,}" if run.steps else f"{run.step:,}"
 
 
-def _measured(validation: Validation | None) -> str:
+def _measured(run: Watched, validation: Validation | None) -> str:
+    """The first two figures that people look at."""
     if validation is None:
         return ""
-    accuracy = _number(validation.accuracy, ".1%")
-    return ", ".join(part for part in (f"{validation.loss:.3f}", accuracy) if part)
+    shown = [title for title in run.titles if isfinite(validation.figures.get(title.name, nan))]
+    return ", ".join(title.spelt(validation.figures[title.name]) for title in shown[:2])
 
 
 def _number(value: float | None, form: str) -> str:

@@ -65,7 +65,7 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
 
     chapter(console, "3", "Pretrain", "an encoder learns to restore them from both sides")
     plan = recipe("tiny")  # in so short a time it gets further than a larger one
-    before = untrained(dataset, plan.family, plan.size, plan.training.length, seed)
+    before = untrained(dataset, plan.family, plan.size, plan.settings.length, seed)
     texts = [blank.text for blank in blanks]
     guesses = fill(before, texts, top=5)
     trained = pretrain(data, run, plan, Budget(minutes=minutes), seed=seed)

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from unmask.results import Comparison, Figure
-from unmask.runs.plot import FAINT, HELD_OUT, STYLE, TRAINED
+from unmask.runs.plot import FAINT, MEASURED, STYLE, TRAINED
 
 MEASURES = {"classification": "accuracy", "tagging": "F1"}
 ACROSS = 3  # panels side by side
@@ -92,7 +92,7 @@ def _draw(axes: Axes, panel: Panel, names: list[str]) -> None:
     for name, score in panel.before.items():
         axes.plot([score], [rows[name]], "o", markerfacecolor="none", color=FAINT, markersize=5)
     if panel.least is not None:
-        axes.axvline(panel.least, color=HELD_OUT, linewidth=1, linestyle=":")
+        axes.axvline(panel.least, color=MEASURED, linewidth=1, linestyle=":")
     axes.set_yticks(list(rows.values()), list(rows))
     axes.set_ylim(-0.6, len(names) - 0.3)
     axes.margins(x=0.12)

@@ -17,13 +17,14 @@ from unmask.errors import BadInput
 from unmask.evaluation import intrinsic
 from unmask.evaluation.chart import chart
 from unmask.evaluation.features import encoder_of, load_encoder
-from unmask.evaluation.ledger import Ledger, opened
+from unmask.evaluation.ledger import Ledger, open_ledger
 from unmask.evaluation.likelihood import bits_per_byte
 from unmask.evaluation.probes import majority, probe
 from unmask.evaluation.questions import Question, labelled_texts, order, punctuation, tagged_words
 from unmask.files import saving, sha256_of, write_json
-from unmask.planning.cost import cost
-from unmask.pretraining.pretrain import CALIBRATED_STEPS, pretrain
+from unmask.planning.cost import cost_of
+from unmask.pretraining.pretrain import Pretraining, pretrain
+from unmask.pretraining.settings import Recipe
 from unmask.progress import say
 from unmask.results import Comparison, Contender, Figure, Probed, plain
 from unmask.tokens.collate import HELD_OUT_LENGTH
@@ -31,7 +32,7 @@ from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint
 from unmask.training.budget import Budget
 from unmask.training.interrupt import Interruption, interruptible
-from unmask.training.session import Recipe, Work
+from unmask.training.session import Session
 
 GENERATOR, MODEL = "generator", "model"  # of the directories a run exports, the first is the masked LM if it is there
 
@@ -76,23 +77,23 @@ def compare(
     *,
     flops: float | None = None,
     seed: int = 0,
-    classify: Path | None = None,
-    tag: Path | None = None,
+    probe_texts: Path | None = None,
+    probe_tags: Path | None = None,
     resume: bool = False,
 ) -> Comparison:
     """Train recipes under one budget, of time, tokens or floating-point work, and ask them the same."""
     check(recipes, budget, flops)
     dataset = Dataset.open(data)
-    questions = asked_questions(dataset, classify, tag)
+    questions = asked_questions(dataset, probe_texts, probe_tags)
     entries = [entry_of(recipe, dataset, seed, budget, flops) for recipe in recipes]
     asked = {
         "recipes": {each.name: asdict(each) for each in recipes},
         "data": dataset.fingerprint,
         "budget": {**asdict(budget), "flops": flops},
         "seed": seed,
-        "files": [sha256_of(each) for each in (classify, tag) if each is not None],
+        "files": [sha256_of(each) for each in (probe_texts, probe_tags) if each is not None],
     }
-    with opened(out, asked, resume=resume) as ledger, interruptible() as interruption:
+    with open_ledger(out, asked, resume=resume) as ledger, interruptible() as interruption:
         setting = Setting(dataset, out, seed, questions, ledger, interruption)
         contenders = tuple(contender(entry, setting) for entry in entries)
         comparison = Comparison(
@@ -135,31 +136,34 @@ def check(recipes: Sequence[Recipe], budget: Budget, flops: float | None) -> Non
         raise BadInput(f"--flops {flops}: give a number above 0")
 
 
-def asked_questions(dataset: Dataset, classify: Path | None, tag: Path | None) -> tuple[Question, ...]:
+def asked_questions(dataset: Dataset, probe_texts: Path | None, probe_tags: Path | None) -> tuple[Question, ...]:
     """The two that held-out text answers itself, where there is enough of it, and those of the user's files."""
     texts = list(dataset.texts("valid"))
     own = [asked for asked in (order(texts), punctuation(texts)) if asked.enough]
     if len(own) < 2:
         say("[yellow]too little held-out text for the probes order and punctuation: prepare with a larger --valid[/]")
-    if classify is not None:
-        own.append(labelled_texts(classify))
-    if tag is not None:
-        own.append(tagged_words(tag))
+    if probe_texts is not None:
+        own.append(labelled_texts(probe_texts))
+    if probe_tags is not None:
+        own.append(tagged_words(probe_tags))
     return tuple(own)
 
 
 def entry_of(recipe: Recipe, dataset: Dataset, seed: int, budget: Budget, flops: float | None) -> Entry:
     """Look at a recipe as it would begin; one that cannot is told before anything is trained."""
     try:
-        work = Work.of(dataset, recipe, CALIBRATED_STEPS, seed)
+        pretraining = Pretraining.of(dataset, recipe, seed)
+        pretraining.job()
     except BadInput as error:
         raise BadInput(f"{recipe.name}: {error}") from error
-    exported = work.objective.exports(work.learner)
-    masked = None if work.examples is None else GENERATOR if GENERATOR in exported else MODEL
+    learner, objective = pretraining.learner(), pretraining.objective
+    exported = objective.exports(learner)
+    restores = objective.masked_lm(learner) is not None
+    masked = None if not restores else GENERATOR if GENERATOR in exported else MODEL
     if flops is not None:
-        budget = Budget(steps=max(1, round(flops / cost(recipe, dataset, seed=seed).a_step)))
+        budget = Budget(steps=max(1, round(flops / cost_of(pretraining).a_step)))
     gc.collect()  # models have cycles, and the next one wants their memory
-    return Entry(recipe, budget, masked, "bound" in work.objective.terms)
+    return Entry(recipe, budget, masked, "bound" in objective.terms)
 
 
 def contender(entry: Entry, setting: Setting) -> Contender:
@@ -195,19 +199,20 @@ def contender(entry: Entry, setting: Setting) -> Contender:
 
 def restored(model: Path, entry: Entry, setting: Setting) -> dict[str, Any]:
     """What it makes of the fixed masks."""
-    length = min(HELD_OUT_LENGTH, entry.recipe.training.length)
+    length = min(HELD_OUT_LENGTH, entry.recipe.settings.length)
     found = intrinsic.evaluate(model, setting.dataset.path, length=length)
     return {"loss": asdict(found.loss), "accuracy": asdict(found.top1), "bits_per_byte": asdict(found.bits_per_byte)}
 
 
 def likelihood(run: Path, steps: int, entry: Entry, setting: Setting) -> dict[str, float] | None:
     """What held-out text costs it, where its objective says so."""
-    work = Work.of(setting.dataset, entry.recipe, steps, setting.seed)
+    pretraining = Pretraining.of(setting.dataset, entry.recipe, setting.seed)
+    session = Session.begin(pretraining.job(), steps)
     saved = checkpoint.newest(run / "checkpoints")
     if saved is None:
         return None
-    work.go_on(saved)
-    found = bits_per_byte(work)
+    session.restore(saved)
+    found = bits_per_byte(session.learner, pretraining.validation(session.learner))
     return None if found is None else asdict(found)
 
 
@@ -215,8 +220,8 @@ def probed(question: Question, run: Path, entry: Entry, setting: Setting) -> Pro
     """What can be read off its vectors, after training and before."""
 
     def untrained() -> dict[str, float]:
-        work = Work.of(setting.dataset, entry.recipe, CALIBRATED_STEPS, setting.seed)
-        model = work.objective.exports(work.learner)[MODEL].model
+        pretraining = Pretraining.of(setting.dataset, entry.recipe, setting.seed)
+        model = pretraining.objective.exports(pretraining.learner())[MODEL].model
         return asdict(probe(encoder_of(model, setting.dataset.tokenizer()), question))
 
     name, tested = question.name, int(question.tested.sum())

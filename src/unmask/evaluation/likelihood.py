@@ -1,6 +1,6 @@
 """What held-out text costs in bits, for models that say how likely a whole text is.
 
-In: the work of a run, trained. Out: bits per byte of text with their interval, exact for a left-to-right model, a bound
+In: a learner, trained, and how it is measured. Out: bits per byte of text with their interval, exact for a left-to-right model, a bound
 from above for masked diffusion. A model that only restores hidden tokens gives a text no probability, and none here.
 """
 
@@ -9,37 +9,38 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from torch.nn import Module
 
 from unmask.evaluation.intervals import ratio
+from unmask.pretraining.validation import MaskedValidation, measure_objective
 from unmask.progress import task
 from unmask.records import Integers
 from unmask.results import Figure
 from unmask.tokens.pack import Plan
-from unmask.training.loop import measure
-from unmask.training.session import Work
 
 GROUPS = 40  # of documents, at the most, whose costs tell how sure their mean is
 
 
-def bits_per_byte(work: Work) -> Figure | None:
+def bits_per_byte(learner: Module, validation: MaskedValidation) -> Figure | None:
     """The bits that a byte of the held-out text costs; none where the objective does not say."""
-    if work.own is None:
+    examples = validation.own_examples
+    if examples is None:
         return None
-    plan = work.own.plan
+    plan = examples.plan
     group = plan.pieces.documents % GROUPS
     bits, tokens = [], []
     with task("Weighing", total=GROUPS) as step:
         for number in np.unique(group):
             some = np.flatnonzero(group == number)
             # each group has draws of its own, or their costs would be alike by chance
-            examples = replace(work.own, plan=_only(plan, some), seed=work.own.seed + int(number))
-            sums = measure(work.learner, work.objective, examples)
+            apart = replace(examples, plan=_only(plan, some), seed=examples.seed + int(number))
+            sums = measure_objective(learner, validation.objective, apart)
             if "bits_per_token" not in sums.figures:
                 return None
             tokens.append(int(plan.pieces.lengths[some].sum()))
             bits.append(sums.figures["bits_per_token"] * tokens[-1])
             step(1)
-    per_byte = work.dataset.tokens_per_byte
+    per_byte = validation.dataset.tokens_per_byte
     cost = ratio(np.array(bits), np.array(tokens, dtype=np.float64))
     return Figure(cost.value * per_byte, cost.low * per_byte, cost.high * per_byte)
 

@@ -8,10 +8,10 @@ everything kept for backward are counted. Where an objective has to look at numb
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -22,18 +22,19 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from unmask.models.families.family import FAMILIES
-from unmask.objectives import curriculum as table
-from unmask.pretraining.feed import Feed, Lesson
+from unmask.corruption.schedule import parse
+from unmask.pretraining.feed import Feed
+from unmask.pretraining.pretrain import Pretraining
+from unmask.pretraining.settings import Recipe
 from unmask.records import Flags, Ids, Integers, Vocabulary
+from unmask.tokens.spans.spans import Spans
 from unmask.tokens.store.dataset import Dataset
-from unmask.training import loop
-from unmask.training.optimizer import Muon, Optimizer, orthogonal
-from unmask.training.session import Recipe, fresh
+from unmask.tokens.store.shards import Shards
+from unmask.training.job import MicroBatch, micro_batches_of
+from unmask.training.optimizer import Muon, Optimizer, Part, orthogonal
 
 LOOKS = 5  # micro-batches that are counted, spread over the run: rates and objectives change on the way
 FLOAT = 4  # bytes of a weight, a gradient, a number of the optimizer's state
-AVERAGES = 2  # that AdamW keeps of each weight's gradient
 FEW = 1024  # tokens that are computed where counting needs numbers
 IMAGINED = 1 << 20  # tokens of a text that is only a length
 
@@ -43,19 +44,19 @@ class Cost:
     """What a recipe costs; operations are multiplications and additions, both counted."""
 
     parameters: int
-    by_muon: int  # of the parameters; AdamW has the rest
-    tensors: int  # that AdamW has: each brings a counter along
+    by_optimizer: dict[str, int]  # of the parameters
+    state: dict[str, int]  # bytes that each optimizer keeps
     forward: float  # operations of a micro-batch
     backward: float
     optimizing: float  # operations of an optimizer's step, on each device
     activations: int  # bytes kept for the backward pass of a micro-batch, at the most
     logits: int  # bytes of what is as wide as the vocabulary; its gradient takes its place
-    micros: int  # micro-batches in a step
+    micro_batches: int  # in a step
 
     @property
     def a_step(self) -> float:
         """Operations of a whole step."""
-        return (self.forward + self.backward) * self.micros + self.optimizing
+        return (self.forward + self.backward) * self.micro_batches + self.optimizing
 
     @property
     def weights(self) -> int:
@@ -63,50 +64,43 @@ class Cost:
         return self.parameters * FLOAT
 
     @property
-    def adamw(self) -> int:
-        """Bytes that AdamW keeps."""
-        return (self.parameters - self.by_muon) * AVERAGES * FLOAT + self.tensors * FLOAT
-
-    @property
-    def muon(self) -> int:
-        """Bytes that Muon keeps."""
-        return self.by_muon * FLOAT
-
-    @property
     def checkpoint(self) -> int:
         """Bytes of a checkpoint: weights and the optimizers' state."""
-        return self.weights + self.adamw + self.muon
+        return self.weights + sum(self.state.values())
 
 
-def cost(recipe: Recipe, data: Dataset | Imagined, *, steps: int = 1000, seed: int = 0) -> Cost:
+def cost_of(pretraining: Pretraining, *, steps: int = 1000) -> Cost:
     """Count what a recipe costs on some data, in a run of so many steps."""
-    settings = recipe.training
-    data = loop.fitted(data, settings)  # type: ignore[arg-type]
-    feed = loop.feed_of(settings, data, steps, seed, packs=FAMILIES[recipe.family].packs)
-    objective = table.parse(settings.objective).main
+    feed, vocabulary = pretraining.feed(steps), pretraining.dataset.vocabulary.size
     with torch.device("meta"):
-        learner = fresh(objective, data, recipe, seed).train()
-    optimizer = Optimizer(learner, settings.optimizing)
-    muons = [each for part, _ in optimizer.parts if isinstance(part, Muon) for each in _parameters(part)]
-    adamws = [each for part, _ in optimizer.parts if not isinstance(part, Muon) for each in _parameters(part)]
+        learner = pretraining.learner().train()
+    optimizer = Optimizer(learner, pretraining.recipe.settings.optimizing)
     try:
-        counted = [counts(learner, lesson, data.vocabulary.size) for lesson in _looks(feed, steps)]
+        counted = [counts(learner, micro_batch, vocabulary) for micro_batch in _looks(feed)]
     except (RuntimeError, NotImplementedError):  # an objective that draws or compares needs numbers: a few rows of them
-        computed = fresh(objective, data, recipe, seed).train()
-        rows = max(1, min(feed.micro, FEW // feed.length))
-        some = [counts(computed, lesson, data.vocabulary.size) for lesson in _looks(replace(feed, micro=rows), steps)]
-        counted = [each.times(feed.micro / rows) for each in some]
+        computed, batches = pretraining.learner().train(), feed.preparer
+        rows = max(1, min(batches.micro_batch, FEW // batches.length))
+        small = replace(feed, preparer=replace(batches, micro_batch=rows))
+        factor = batches.micro_batch / rows
+        counted = [counts(computed, micro_batch, vocabulary).times(factor) for micro_batch in _looks(small)]
+    muon = [matrix for part in optimizer.parts if isinstance(part.optimizer, Muon) for matrix in part.parameters]
     return Cost(
         parameters=sum(each.numel() for each in learner.parameters()),
-        by_muon=sum(each.numel() for each in muons),
-        tensors=len(adamws),
+        by_optimizer={part.name: sum(each.numel() for each in part.parameters) for part in optimizer.parts},
+        state={part.name: _state(part) for part in optimizer.parts},
         forward=float(np.mean([each.forward for each in counted])),
         backward=float(np.mean([each.backward for each in counted])),
-        optimizing=float(sum(map(orthogonalising, muons))),
+        optimizing=float(sum(map(orthogonalising, muon))),
         activations=max(each.kept for each in counted),
         logits=max(each.logits for each in counted),
-        micros=feed.micros,
+        micro_batches=feed.micro_batches,
     )
+
+
+def _state(part: Part) -> int:
+    """Bytes that an optimizer keeps."""
+    counters = len(part.parameters) if part.counters else 0
+    return (sum(each.numel() for each in part.parameters) * part.averages + counters) * FLOAT
 
 
 @dataclass
@@ -139,12 +133,12 @@ class Counted:
         return tensor
 
 
-def counts(learner: Module, lesson: Lesson, vocabulary: int) -> Counted:
+def counts(learner: Module, micro_batch: MicroBatch, vocabulary: int) -> Counted:
     """Operations and bytes of one micro-batch, forward and backward."""
     counted = Counted(vocabulary, seen={each.untyped_storage()._cdata for each in learner.parameters()})
     with FlopCounterMode(display=False) as flops, FusedAttention():
         with saved_tensors_hooks(counted.keep, lambda tensor: tensor):
-            outcome = lesson.objective.outcome(learner, lesson.batch)
+            outcome = micro_batch.objective.outcome(learner, micro_batch.batch)
         counted.forward = flops.get_total_flops()
         torch.stack([loss.sum() for loss in outcome.losses.values()]).sum().backward()
         counted.backward = flops.get_total_flops() - counted.forward
@@ -187,42 +181,41 @@ def orthogonalising(matrix: Tensor) -> int:
     return flops.get_total_flops()
 
 
-def _parameters(part: torch.optim.Optimizer) -> Iterable[Tensor]:
-    return (each for group in part.param_groups for each in group["params"])
-
-
-def _looks(feed: Feed, steps: int) -> list[Lesson]:
+def _looks(feed: Feed) -> list[MicroBatch]:
     """A micro-batch each from places all over the run."""
-    places = sorted({round(step) for step in np.linspace(0, steps - 1, LOOKS)})
-    return [feed.lessons(step, [place % feed.micros])[0] for place, step in enumerate(places)]
+    places = sorted({round(step) for step in np.linspace(0, feed.steps - 1, LOOKS)})
+    return [micro_batches_of(feed, step, [place % feed.micro_batches])[0] for place, step in enumerate(places)]
+
+
+class Imagined(Dataset):
+    """Data of which only the vocabulary's size is known: one long document that says the same token again and again."""
+
+    @classmethod
+    def of(cls, size: int) -> Imagined:
+        """Data with a vocabulary of this size."""
+        return cls(Path("imagined data"), {"vocabulary": size})
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """As `prepare` would make it: a few special tokens, and the rest."""
+        size = int(self.manifest["vocabulary"])
+        sentinels = tuple(range(size, size + self.sentinels))
+        return Vocabulary(size + self.sentinels, 4, 0, 2, 3, (0, 1, 2, 3, 4, *sentinels), sentinels)
+
+    def split(self, name: str) -> Shards:
+        """The text, which has no file."""
+        return cast(Shards, Repeated(int(self.manifest["vocabulary"]) - 1))
+
+    def spans(self, name: str) -> dict[str, Spans]:
+        """Nothing is marked."""
+        return {}
 
 
 @dataclass(frozen=True)
-class Imagined:
-    """Data of which only the vocabulary's size is known: one long document that says the same token again and again."""
+class Repeated:
+    """One long document that says the same token again and again, each a word."""
 
-    size: int
-    path: Path = Path("imagined data")
-    sentinels: int = 0
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """As `prepare` would make it: a few special tokens, and the rest."""
-        sentinels = tuple(range(self.size, self.size + self.sentinels))
-        special = (0, 1, 2, 3, 4, *sentinels)
-        return Vocabulary(self.size + self.sentinels, 4, 0, 2, 3, special, sentinels)
-
-    def with_sentinels(self, count: int) -> Imagined:
-        """The same with tokens that stand for hidden spans."""
-        return self if self.sentinels >= count else replace(self, sentinels=count)
-
-    def split(self, name: str) -> Imagined:
-        """The text."""
-        return self
-
-    def spans(self, split: str) -> dict[str, Any]:
-        """Nothing is marked."""
-        return {}
+    token: int
 
     @property
     def ends(self) -> Integers:
@@ -231,13 +224,12 @@ class Imagined:
 
     def read(self, start: int, stop: int) -> tuple[Ids, Flags]:
         """Words of one token."""
-        return np.full(stop - start, self.size - 1, dtype=np.int32), np.ones(stop - start, dtype=np.bool_)
+        return np.full(stop - start, self.token, dtype=np.int32), np.ones(stop - start, dtype=np.bool_)
 
 
 def without_marks(recipe: Recipe) -> Recipe:
     """The recipe on text in which nothing is marked: where it hides marked spans, words are as good for counting."""
-    settings = recipe.training
-    hiding = loop.hiding_of(settings, table.parse(settings.objective))
-    if hiding is None or not hiding.spanned:
+    settings = recipe.settings
+    if settings.policy is None or not parse(settings.policy, settings.rate).spanned:
         return recipe
-    return replace(recipe, training=replace(settings, policy="word", phrases=None))
+    return replace(recipe, settings=replace(settings, policy="word", phrases=None))

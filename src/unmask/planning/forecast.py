@@ -11,18 +11,19 @@ from math import ceil, inf, sqrt
 from pathlib import Path
 
 from unmask.errors import BadInput
-from unmask.planning.cost import Cost, Imagined, cost, without_marks
+from unmask.planning.cost import Cost, Imagined, cost_of, without_marks
 from unmask.planning.hardware import Hardware, fastest_here, this_machine
+from unmask.pretraining.pretrain import Pretraining
+from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.results import Planned, Suggested, Took
-from unmask.runs.history import read, summary
+from unmask.runs.history import read_history, summarize
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget, seconds_a_step, seconds_a_validated_token
-from unmask.training.loop import Training
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import Computing
 from unmask.training.machine.distributed import ALONE
 from unmask.training.optimizer import Optimizing
-from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, VALIDATIONS, Recipe, Work
+from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, VALIDATIONS, Session
 
 CALIBRATION = 5.0  # seconds
 USUAL_STEPS = 1000  # of a run whose length is not known yet: enough for a schedule
@@ -39,9 +40,9 @@ class Pace:
     a_validated_token: float
 
 
-def plan(
+def forecast(
     recipe: Recipe,
-    data: Dataset | Imagined,
+    data: Dataset,
     budget: Budget,
     hardware: Hardware | None = None,
     *,
@@ -52,33 +53,34 @@ def plan(
     """Reckon what a recipe takes on some data; without hardware on this machine, in float32 or what is asked for."""
     if not 0 < utilisation <= 1:
         raise BadInput(f"--utilisation {utilisation}: give a share of the peak, such as 0.4")
-    settings = recipe.training
-    counted = cost(without_marks(recipe) if isinstance(data, Imagined) else recipe, data, seed=seed)
+    settings, imagined = recipe.settings, isinstance(data, Imagined)
+    pretraining = Pretraining.of(data, without_marks(recipe) if imagined else recipe, seed)
+    counted = cost_of(pretraining)
     here = hardware is None
     computing = Computing(precision=precision or "float32")
     hardware = hardware or this_machine(computing.precision)
     pace = None
     if not here:
         pace = reckoned(counted, hardware, utilisation, settings)
-    elif isinstance(data, Dataset):
-        pace = measured(data, recipe, seed, computing)
-    block = settings.rows * settings.length
-    text = int(data.manifest["tokens"]["train"]) if isinstance(data, Dataset) else 0
-    steps = steps_of(budget, block, text, pace)
-    tokens = None if steps is None else steps * block
+    elif not imagined:
+        pace = measured(pretraining, computing)
+    batch = settings.batch_size * settings.length
+    text = 0 if imagined else int(data.manifest["tokens"]["train"])
+    steps = steps_of(budget, batch, text, pace)
+    tokens = None if steps is None else steps * batch
     a_step = pace.a_step if pace else None
     return Planned(
         recipe=recipe.name,
         vocabulary=data.vocabulary.size,
         length=settings.length,
-        rows=settings.rows,
-        micro=min(settings.micro, settings.rows),
+        batch_size=settings.batch_size,
+        micro_batch=min(settings.micro_batch, settings.batch_size),
         hardware=hardware.name,
         devices=hardware.devices,
         precision=hardware.precision,
         parameters=counted.parameters,
-        by_optimizer={"muon": counted.by_muon, "adamw": counted.parameters - counted.by_muon},
-        flops_per_token=(counted.forward + counted.backward) * counted.micros / block,
+        by_optimizer=counted.by_optimizer,
+        flops_per_token=(counted.forward + counted.backward) * counted.micro_batches / batch,
         flops_per_step=counted.a_step,
         memory=memory_of(counted, hardware),
         memory_there=hardware.memory,
@@ -90,43 +92,43 @@ def plan(
         tokens=tokens,
         passes=tokens / text if tokens and text else None,
         flops=None if steps is None else steps * counted.a_step,
-        seconds=None if pace is None or steps is None else pace.a_step * steps + validating(pace, block, steps),
+        seconds=None if pace is None or steps is None else pace.a_step * steps + validating(pace, batch, steps),
         suggested=suggested(counted, hardware, settings, tokens),
     )
 
 
-def reckoned(counted: Cost, hardware: Hardware, utilisation: float, settings: Training) -> Pace:
+def reckoned(counted: Cost, hardware: Hardware, utilisation: float, settings: PretrainSettings) -> Pace:
     """The pace that published figures promise; processes share micro-batches, and each does the optimizer's work."""
     speed = hardware.peak * utilisation
-    rounds = ceil(counted.micros / hardware.devices)  # the slowest process decides
+    rounds = ceil(counted.micro_batches / hardware.devices)  # the slowest process decides
     a_step = (rounds * (counted.forward + counted.backward) + counted.optimizing) / speed
-    a_micro_batch = min(settings.micro, settings.rows) * settings.length
+    a_micro_batch = min(settings.micro_batch, settings.batch_size) * settings.length
     return Pace(a_step, counted.forward / a_micro_batch / speed / hardware.devices)
 
 
-def measured(data: Dataset, recipe: Recipe, seed: int, computing: Computing) -> Pace:
+def measured(pretraining: Pretraining, computing: Computing) -> Pace:
     """The pace of real steps on this machine, with memory kept between them as a run keeps it."""
     keep_large_blocks()
-    work = Work.of(data, recipe, USUAL_STEPS, seed, computing)
-    return Pace(seconds_a_step(work, CALIBRATION, ALONE), seconds_a_validated_token(work, ALONE))
+    session = Session.begin(pretraining.job(), USUAL_STEPS, computing)
+    return Pace(seconds_a_step(session, CALIBRATION, ALONE), seconds_a_validated_token(session, ALONE))
 
 
-def steps_of(budget: Budget, block: int, text: int, pace: Pace | None) -> int | None:
+def steps_of(budget: Budget, batch: int, text: int, pace: Pace | None) -> int | None:
     """The steps that a budget buys; without one, a single pass over the text."""
     if budget.steps is not None:
         return budget.steps
     if budget.minutes is not None:
         if pace is None:
             raise BadInput("--minutes: how many steps that is needs --hardware, or --data to measure on")
-        return max(1, int(budget.minutes * 60 / (pace.a_step + validating(pace, block, 1, exact=False))))
-    tokens = budget.tokens or text
-    return max(1, round(tokens / block)) if tokens else None
+        return max(1, int(budget.minutes * 60 / (pace.a_step + validating(pace, batch, 1, exact=False))))
+    tokens = budget.tokens or text * (budget.epochs or 1)
+    return max(1, round(tokens / batch)) if tokens else None
 
 
-def validating(pace: Pace, block: int, steps: int, *, exact: bool = True) -> float:
+def validating(pace: Pace, batch: int, steps: int, *, exact: bool = True) -> float:
     """Seconds that the validations of a run take: each on a share of what is trained on, within bounds if `exact`."""
     least, most = VALIDATION_TOKENS if exact else (0, inf)
-    return VALIDATIONS * min(most, max(least, VALIDATION_SHARE * block * steps)) * pace.a_validated_token
+    return VALIDATIONS * min(most, max(least, VALIDATION_SHARE * batch * steps)) * pace.a_validated_token
 
 
 def memory_of(counted: Cost, hardware: Hardware) -> dict[str, int]:
@@ -135,33 +137,36 @@ def memory_of(counted: Cost, hardware: Hardware) -> dict[str, int]:
     return {
         "weights": counted.weights,
         "gradients": counted.weights,
-        "muon": counted.muon,
-        "adamw": counted.adamw,
+        **counted.state,
         "activations": counted.activations // halved,
         "logits": counted.logits,
     }
 
 
-def suggested(counted: Cost, hardware: Hardware, settings: Training, tokens: int | None) -> Suggested:
+def suggested(counted: Cost, hardware: Hardware, settings: PretrainSettings, tokens: int | None) -> Suggested:
     """A batch that fits and keeps every device busy, never smaller than the recipe's, its learning rates and precision.
 
-    A batch that is k times as large takes √k times the rate (Malladi et al. 2022, for Adam and its like).
+    A batch that is k times as large takes √k times the learning rate (Malladi et al. 2022, for Adam and its like).
     """
-    memory = memory_of(counted, hardware)
-    micro = min(settings.micro, settings.rows)
-    a_row = (memory["activations"] + memory["logits"]) / micro
+    memory, recipe_batch = memory_of(counted, hardware), settings.batch_size
+    micro_batch = min(settings.micro_batch, recipe_batch)
+    a_row = (memory["activations"] + memory["logits"]) / micro_batch
     kept = sum(memory.values()) - memory["activations"] - memory["logits"]
     fitting = max(1, int((ROOM * hardware.memory - kept) / a_row))
-    wanted = micro if hardware.processor else max(ceil(BUSY / settings.length), ceil(settings.rows / hardware.devices))
-    own = 2 ** int(min(fitting, wanted)).bit_length() // 2  # a power of two, not above
-    most = max(settings.rows, (tokens or inf) / LEAST_STEPS / settings.length)
-    while own > 1 and own * hardware.devices > most:
-        own //= 2
-    rows = max(settings.rows, own * hardware.devices)
-    factor = sqrt(rows / settings.rows)
-    rates = {"muon": settings.optimizing.muon * factor, "adamw": settings.optimizing.adamw * factor}
-    precision = fastest_here() if hardware.processor else hardware.precision
-    return Suggested(micro=own, rows=rows, rates=rates, precision=precision)
+    busy = max(ceil(BUSY / settings.length), ceil(recipe_batch / hardware.devices))
+    wanted = micro_batch if hardware.processor else busy
+    each = 2 ** int(min(fitting, wanted)).bit_length() // 2  # a power of two, not above
+    most = max(recipe_batch, (tokens or inf) / LEAST_STEPS / settings.length)
+    while each > 1 and each * hardware.devices > most:
+        each //= 2
+    batch_size = max(recipe_batch, each * hardware.devices)
+    factor = sqrt(batch_size / recipe_batch)
+    return Suggested(
+        micro_batch=each,
+        batch_size=batch_size,
+        learning_rates={name: lr * factor for name, lr in settings.optimizing.learning_rates.items()},
+        precision=fastest_here() if hardware.processor else hardware.precision,
+    )
 
 
 def _used(counted: Cost, hardware: Hardware, a_step: float | None) -> float | None:
@@ -169,9 +174,9 @@ def _used(counted: Cost, hardware: Hardware, a_step: float | None) -> float | No
     return counted.a_step / a_step / hardware.peak if a_step else None
 
 
-def compare(planned: Planned, run: Path) -> Planned:
+def compare_with_run(planned: Planned, run: Path) -> Planned:
     """The plan beside what a run of it really took, for as many steps as the run has taken."""
-    took = summary(read(run))
+    took = summarize(read_history(run))
     if not took.step or planned.seconds_per_step is None:
         raise BadInput(f"{run}: there is nothing to compare; it needs logged steps, and the plan --hardware or --data")
     beside = Took(
@@ -179,7 +184,7 @@ def compare(planned: Planned, run: Path) -> Planned:
         steps=took.step,
         planned=planned.seconds_per_step * took.step,
         took=took.seconds,
-        tokens_planned=planned.rows * planned.length * took.step,
+        tokens_planned=planned.batch_size * planned.length * took.step,
         tokens=took.tokens,
     )
     return replace(planned, compared=beside)
@@ -187,18 +192,18 @@ def compare(planned: Planned, run: Path) -> Planned:
 
 def precision_of(run: Path) -> str:
     """What a run computes in."""
-    return str(read(run).description.get("computing", {}).get("precision", "float32"))
+    return str(read_history(run).description.get("computing", {}).get("precision", "float32"))
 
 
 def recipe_of(run: Path) -> tuple[Recipe, int | None]:
     """The recipe of a run, as its description has it, and its steps."""
-    description = read(run).description
+    description = read_history(run).description
     try:
-        known = dict(description["recipe"])
-        settings = dict(known.pop("training"))
+        fields = dict(description["recipe"])
+        settings = dict(fields.pop("settings"))
         optimizing = dict(settings.pop("optimizing"))
         optimizing["betas"] = tuple(optimizing["betas"])
-        training = Training(**settings, optimizing=Optimizing(**optimizing))
-        return Recipe(**known, training=training), description.get("steps")
+        recipe_settings = PretrainSettings(**settings, optimizing=Optimizing(**optimizing))
+        return Recipe(**fields, settings=recipe_settings), description.get("steps")
     except (KeyError, TypeError, ValueError) as error:
         raise BadInput(f"{run}: its recipe is not one that this version knows ({error})") from error

@@ -1,6 +1,6 @@
-"""The examples of a run, by the numbers of their blocks: what processes that prepare ahead compute.
+"""The batches of a run, by the numbers of their blocks: what processes that prepare ahead compute.
 
-In: a split's stream and the settings. Out: the batch of any stretch of blocks, a function of their numbers. Blocks are
+In: a split's stream and the settings. Out: the batch of any range of blocks, a function of their numbers. Blocks are
 numbered through all epochs, so going on after a stop needs one integer. Neither torch nor a tokenizer is needed here.
 """
 
@@ -26,7 +26,7 @@ from unmask.tokens.spans.spans import Spans, mark_blocks
 ROUND = 16  # rows that are not packed have any length, and oneDNN keeps a kernel for each: these are few
 
 
-class Stretch(NamedTuple):
+class BlockRange(NamedTuple):
     """Blocks of the whole run that are prepared together."""
 
     begin: int
@@ -36,15 +36,15 @@ class Stretch(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Examples:
+class MaskedBatches:
     """The blocks of every epoch, with something hidden."""
 
     stream: Stream
     vocabulary: Vocabulary
     hiding: Hiding | None
     length: int
-    rows: int  # blocks in a step
-    micro: int  # blocks in a micro-batch
+    batch_size: int  # blocks in a step
+    micro_batch: int  # blocks in a micro-batch
     seed: int
     marks: Mapping[str, Lexicon] = field(default_factory=dict)  # phrases that are hidden whole, by the kind of span
     spans: Mapping[str, Spans] = field(default_factory=dict)  # the same as the data marks them
@@ -52,16 +52,16 @@ class Examples:
     packs: bool = True  # several documents in a block; else each in its own, blocks of like length together
     sampling: Sampling | None = None  # documents left out and repeated, so that their groups are more alike in size
 
-    def batch(self, stretch: Stretch) -> Batch:
-        """The batch of a stretch; it may lie in two epochs or, on little text, in many."""
-        begin, end, hides, progress = stretch
+    def batch(self, blocks: BlockRange) -> Batch:
+        """The batch of some blocks; they may lie in two epochs or, on little text, in many."""
+        begin, end, hides, progress = blocks
         hiding = self.hiding if hides else None
         parts: list[tuple[Blocks, Corrupted]] = []
         while begin < end:
             epoch, number = divmod(begin, self.per_epoch)
             count = min(end - begin, self.per_epoch - number)
-            blocks = self._blocks(self.plan(epoch), np.arange(number, number + count))
-            parts.append((blocks, self._hide(blocks, hiding, progress)))
+            rows = self._blocks(self.plan(epoch), np.arange(number, number + count))
+            parts.append((rows, self._hide(rows, hiding, progress)))
             begin += count
         return collate(*(parts[0] if len(parts) == 1 else _stacked(parts, self.vocabulary.pad)))
 
@@ -90,14 +90,14 @@ class Examples:
 
 
 @lru_cache(maxsize=2)  # a step may lie in two epochs
-def _plan(examples: Examples, epoch: int) -> Plan:
-    pieces, length, seed = examples.pieces, examples.length, examples.seed
-    if examples.sampling is not None:
-        pieces = sampled(pieces, examples.sampling, seed=seed, epoch=epoch)
-    if examples.packs:
+def _plan(batches: MaskedBatches, epoch: int) -> Plan:
+    pieces, length, seed = batches.pieces, batches.length, batches.seed
+    if batches.sampling is not None:
+        pieces = sampled(pieces, batches.sampling, seed=seed, epoch=epoch)
+    if batches.packs:
         return packed(pieces, length, seed=seed, epoch=epoch)
-    begun = epoch * len(pieces.starts) % examples.rows % examples.micro
-    return grouped(pieces, length, rows=examples.micro, offset=begun, seed=seed, epoch=epoch)
+    begun = epoch * len(pieces.starts) % batches.batch_size % batches.micro_batch
+    return grouped(pieces, length, rows=batches.micro_batch, offset=begun, seed=seed, epoch=epoch)
 
 
 def _stacked(parts: list[tuple[Blocks, Corrupted]], pad: int) -> tuple[Blocks, Corrupted]:

@@ -9,24 +9,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import Any
 
 from safetensors.torch import save_file
 from transformers.utils import logging
 
 from unmask.files import whole_directory
 from unmask.objectives.objective import Card, Export
+from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.tokens.store.dataset import Dataset
+from unmask.training.job import Finished
 
 WEIGHTS = "model.safetensors"
 
 
-def export(given: Export, dataset: Dataset, out: Path, card: str) -> None:
+def export_model(export: Export, dataset: Dataset, out: Path, card: str) -> None:
     """Write the model, what belongs beside it, its tokenizer and its card."""
     with whole_directory(out) as aside:
         with quietly():
-            given.model.save_pretrained(aside)
-        for name, tensors in given.tensors.items():
+            export.model.save_pretrained(aside)
+        for name, tensors in export.tensors.items():
             save_file({key: tensor.detach().contiguous() for key, tensor in tensors.items()}, aside / name)
         dataset.write_tokenizer(aside)
         (aside / "README.md").write_text(card, encoding="utf-8")
@@ -45,57 +46,59 @@ def quietly() -> Iterator[None]:
 
 
 def model_card(
-    card: Card, description: dict[str, Any], manifest: dict[str, Any], figures: dict[str, Any], mask: str
+    card: Card, recipe: Recipe, dataset: Dataset, finished: Finished, *, epochs: float, fixed_masks: bool
 ) -> str:
     """What the model was made of and how well it does."""
-    recipe, training = description["recipe"], description["recipe"]["training"]
-    counts = manifest["counts"]
+    manifest, settings, description = dataset.manifest, recipe.settings, finished.description
     return f"""---
 library_name: transformers
 pipeline_tag: {card.pipeline}
-tags: [unmask, {recipe["family"]}, {figures["objective"]}]
+tags: [unmask, {recipe.family}]
 ---
-# {recipe["name"]}
+# {recipe.name}
 
 {card.what}, trained from scratch by unmask {description["unmask"]}.
 
 | | |
 |---|---|
-| model | {recipe["family"]}, {figures["parameters"]:,} parameters |
-| data | {counts["train"]:,} documents, {manifest["tokens"]["train"]:,} tokens |
-| data fingerprint | `{description["data"]}` |
-| tokenizer | {manifest["settings"]["tokenizer"]}, {figures["vocabulary"]:,} tokens |
-| objective | `{training["objective"]}` |
-| hidden | {_hidden(training, figures["hides"])} |
-| blocks | {training["length"]} tokens; documents do not see each other |
-| seen | {figures["tokens"]:,} tokens in {figures["steps"]:,} steps ({figures["epochs"]:.1f} passes) |
+| model | {recipe.family}, {finished.parameters:,} parameters |
+| data | {manifest["counts"]["train"]:,} documents, {manifest["tokens"]["train"]:,} tokens |
+| data fingerprint | `{dataset.fingerprint}` |
+| tokenizer | {manifest["settings"]["tokenizer"]}, {dataset.vocabulary.size:,} tokens |
+| objective | `{settings.objective}` |
+| hidden | {_hidden(settings)} |
+| blocks | {settings.length} tokens; documents do not see each other |
+| seen | {finished.tokens:,} tokens in {finished.steps:,} steps ({epochs:.1f} passes) |
 | seed | {description["seed"]} |
 
-{_measured(figures)}
+{_measured(finished, fixed_masks)}
 
 ```python
-{card.example.replace("[MASK]", mask)}
+{card.example.replace("[MASK]", dataset.tokenizer().mask_token)}
 ```
 
 It knows what its text knows and repeats what its text says: measure it on your own text before you rely on it.
 """
 
 
-def _hidden(training: dict[str, Any], hides: bool) -> str:
-    if not hides:
+def _hidden(settings: PretrainSettings) -> str:
+    if settings.policy is None:
         return "nothing"
-    fresh = "the same in each epoch" if training["static_masks"] else "fresh masks each epoch"
-    rate = f", rate `{training['rate']}`" if training["rate"] is not None else ""
-    return f"policy `{training['policy']}`{rate}, {fresh}"
+    redrawn = "the same in each epoch" if settings.static_masks else "fresh masks each epoch"
+    rate = f", rate `{settings.rate}`" if settings.rate is not None else ""
+    return f"policy `{settings.policy}`{rate}, {redrawn}"
 
 
-def _measured(figures: dict[str, Any]) -> str:
+def _measured(finished: Finished, fixed_masks: bool) -> str:
     """What was measured on held-out text, as a table."""
-    shown = {name.replace("_", " "): f"{value:.3f}" for name, value in figures["own"].items() if isfinite(value)}
-    how = f"{figures['predicted']:,} predictions"
-    if figures["fixed_masks"]:
-        how = f"with fixed masks (15 % of tokens, {figures['predicted']:,} positions)"
-        shown["masked-token accuracy"] = f"{figures['accuracy']:.1%}"
-    shown = {"loss": f"{figures['loss']:.3f}", "perplexity": f"{figures['perplexity']:.1f}", **shown}
-    rows = (shown, ["---"] * len(shown), shown.values())
-    return f"On held-out text, {how}:\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    figures = {name: value for name, value in finished.figures.items() if isfinite(value)}
+    predictions = f"{figures.pop('predictions'):,.0f}"
+    cells = {"loss": f"{figures.pop('loss'):.3f}", "perplexity": f"{figures.pop('perplexity'):.1f}"}
+    how = f"{predictions} predictions"
+    if fixed_masks:
+        how = f"with fixed masks (15 % of tokens, {predictions} positions)"
+        cells["masked-token accuracy"] = f"{figures.pop('accuracy'):.1%}"
+    cells |= {name.replace("_", " "): f"{value:.3f}" for name, value in figures.items()}
+    rows = (cells, ["---"] * len(cells), cells.values())
+    moment = "" if finished.step == finished.steps else f" the best moment, step {finished.step:,},"
+    return f"On held-out text,{moment} {how}:\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -1,6 +1,6 @@
-"""What each step of a run trains on: a function of the step's number and nothing else.
+"""What each step of a pretraining learns from: a function of the step's number and nothing else.
 
-In: examples by number, and the objectives. Out: the micro-batches of step k, on any number of processes.
+In: blocks by number, and the objectives. Out: the micro-batches of step k, on any number of processes.
 """
 
 from __future__ import annotations
@@ -9,54 +9,51 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from unmask.objectives.curriculum import Curriculum
-from unmask.objectives.objective import Objective
-from unmask.pretraining.batches import Examples, Stretch
-from unmask.records import Batch
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """A micro-batch: its number in the whole run, what it is to teach, and the examples."""
-
-    number: int
-    objective: Objective
-    batch: Batch
+from unmask.pretraining.batches import BlockRange, MaskedBatches
+from unmask.training.job import Planned
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Feed(Examples):
+class Feed:
     """The micro-batches of every step."""
 
+    preparer: MaskedBatches
     curriculum: Curriculum
     steps: int  # of the whole run: how far it is decides the stage and the rate
 
     @property
-    def micros(self) -> int:
+    def seed(self) -> int:
+        """What all draws come from."""
+        return self.preparer.seed
+
+    @property
+    def micro_batches(self) -> int:
         """How many micro-batches a step has."""
-        return -(-self.rows // self.micro)
+        return -(-self.preparer.batch_size // self.preparer.micro_batch)
 
-    def objectives(self, step: int) -> list[Objective]:
-        """What each micro-batch of a step is to teach."""
-        return [self.curriculum.at(self._progress(step), step * self.micros + nth) for nth in range(self.micros)]
+    @property
+    def micro_batch_rows(self) -> int:
+        """How many blocks a micro-batch has."""
+        return self.preparer.micro_batch
 
-    def lessons(self, step: int, which: Iterable[int] | None = None) -> list[Lesson]:
-        """The micro-batches of a step, or some of them."""
-        return [
-            Lesson(number, objective, self.batch(stretch)) for number, objective, stretch in self.planned(step, which)
-        ]
+    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[Planned]:
+        """The micro-batches of a step, or some of them: their numbers, their objectives and their blocks."""
+        rows, micro_batch, progress = self.preparer.batch_size, self.preparer.micro_batch, self._progress(step)
+        for nth in range(self.micro_batches) if which is None else which:
+            number = step * self.micro_batches + nth
+            objective = self.curriculum.at(progress, number)
+            begin = step * rows + nth * micro_batch
+            end = min(begin + micro_batch, (step + 1) * rows)
+            yield Planned(number, objective, BlockRange(begin, end, bool(objective.policies), progress))
 
-    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[tuple[int, Objective, Stretch]]:
-        """The same micro-batches before they are prepared: their numbers, their objectives and their blocks."""
-        objectives = self.objectives(step)
-        for nth in range(self.micros) if which is None else which:
-            begin = step * self.rows + nth * self.micro
-            end = min(begin + self.micro, (step + 1) * self.rows)
-            stretch = Stretch(begin, end, bool(objectives[nth].policies), self._progress(step))
-            yield step * self.micros + nth, objectives[nth], stretch
-
-    def blocks(self, step: int) -> list[int]:
+    def rows(self, step: int) -> list[int]:
         """The numbers, in their epoch, of all blocks of a step."""
-        return [number % self.per_epoch for number in range(step * self.rows, (step + 1) * self.rows)]
+        rows = self.preparer.batch_size
+        return [number % self.preparer.per_epoch for number in range(step * rows, (step + 1) * rows)]
+
+    def figures(self, tokens: int, predictions: int) -> dict[str, float]:
+        """The share of the text that was hidden."""
+        return {"hidden_rate": predictions / max(1, tokens)}
 
     def _progress(self, step: int) -> float:
         return step / max(1, self.steps - 1)

@@ -1,54 +1,196 @@
-"""From a data directory to a trained model: the run, its budget, its checkpoints, its export.
+"""From a data directory to a trained model: masked text as a job.
 
-In: a data directory, a recipe and a budget. Out: a run directory with a model that transformers loads.
+In: a data directory, a recipe and a budget. Out: a run directory with a model that transformers loads. What the
+settings say is read once, in `Pretraining.of`: what is learnt, what is hidden, what is marked.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from math import exp, isfinite
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from math import isfinite
 from pathlib import Path
-from typing import Any
 
 import torch
+from torch.nn import Module
 
-from unmask import __version__
+from unmask.corruption.schedule import Plan, parse
 from unmask.errors import BadInput
 from unmask.files import digest, sha256_of
-from unmask.models.families.family import FAMILIES
-from unmask.objectives.objective import FILL_MASK
-from unmask.pretraining import card as export
-from unmask.progress import Step, say, task
+from unmask.models.families.family import FAMILIES, build
+from unmask.models.init import know_frequencies
+from unmask.objectives import curriculum as curricula
+from unmask.objectives.curriculum import Curriculum
+from unmask.objectives.objective import FILL_MASK, Objective
+from unmask.pretraining.batches import MaskedBatches
+from unmask.pretraining.card import WEIGHTS, export_model, model_card
+from unmask.pretraining.feed import Feed
+from unmask.pretraining.settings import PretrainSettings, Recipe
+from unmask.pretraining.validation import TITLES, MaskedValidation
+from unmask.progress import say
 from unmask.results import Trained
-from unmask.runs import tensorboard as events
-from unmask.runs.directory import FORMAT, Run, describe, opened, read_description
-from unmask.runs.reporting import Reporter, chronicled
-from unmask.tokens.spans.phrases import read_list
+from unmask.tokens.examine import marked_spans
+from unmask.tokens.sample import Sampling
+from unmask.tokens.spans.lexicon import Lexicon
+from unmask.tokens.spans.phrases import lexicon, read_list
+from unmask.tokens.spans.spans import Spans
 from unmask.tokens.store.dataset import Dataset
-from unmask.training import checkpoint, loop
-from unmask.training.budget import Budget, steps_for
-from unmask.training.interrupt import Interruption, interruptible
-from unmask.training.loop import Measured, Position
-from unmask.training.machine.allocator import keep_large_blocks
-from unmask.training.machine.computing import PLAIN, Computing, device_for, made_ready
-from unmask.training.machine.distributed import World, joined
-from unmask.training.session import VALIDATIONS, Recipe, Work, fresh
+from unmask.tokens.tokenizer.sentinels import enough
+from unmask.training.budget import Budget
+from unmask.training.job import Finished, Job
+from unmask.training.machine.computing import PLAIN, Computing
+from unmask.training.run_job import Saving, run_job
 
-LOGGED = 1000  # steps logged over a run; where it has fewer, every one
-CALIBRATED_STEPS = 1000  # what a calibration takes the run to be: its rates matter little
+USES = (
+    'unmask fill RUN "The capital of France is [MASK]."',
+    "unmask evaluate RUN DATA",
+    "from transformers import pipeline\n\nfill = pipeline('fill-mask', model='RUN/model')\n"
+    'fill("The capital of France is [MASK].")',
+)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Saving:
-    """How often the run is saved, and what else is written of it; nothing of what is trained changes with it."""
+@dataclass(frozen=True)
+class Pretraining:
+    """A recipe on some data: what its settings say, read once."""
 
-    seconds: float = 120.0
-    keep: int = 2
-    report: bool = True  # plot.png and report.html
-    tensorboard: bool = False
+    recipe: Recipe
+    dataset: Dataset  # its tokenizer with sentinels, where the policy needs them
+    seed: int
+    curriculum: Curriculum
+    masking: Plan | None
+    phrases: tuple[str, ...] = ()  # of the list that stands instead of what the data marks
+    lexicons: Mapping[str, Lexicon] = field(default_factory=dict)  # of these phrases, by the kind of span
+    spans: Mapping[str, Spans] = field(default_factory=dict)  # as the data marks them
+
+    @classmethod
+    def of(cls, dataset: Dataset, recipe: Recipe, seed: int = 0) -> Pretraining:
+        """Read the settings; what cannot be trained is told here."""
+        settings = recipe.settings
+        curriculum = curricula.parse(settings.objective)
+        masking = masking_for(settings, curriculum)
+        if masking is not None and "sentinel" in masking.policies:
+            dataset = dataset.with_sentinels(enough(masking, settings.length))
+        phrases: tuple[str, ...] = ()
+        lexicons: dict[str, Lexicon] = {}
+        spans: dict[str, Spans] = {}
+        if settings.phrases is not None:
+            phrases = tuple(read_list(settings.phrases))
+        if masking is not None and phrases:
+            marked = lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
+            lexicons = dict.fromkeys(masking.spanned, marked)
+        elif masking is not None:
+            spans = marked_spans(dataset, masking, "train")
+        return cls(recipe, dataset, seed, curriculum, masking, phrases, lexicons, spans)
+
+    @property
+    def objective(self) -> Objective:
+        """What the training is for in the end."""
+        return self.curriculum.main
+
+    def batches(self) -> MaskedBatches:
+        """The blocks of every epoch, with something hidden."""
+        settings, dataset = self.recipe.settings, self.dataset
+        languages = None if settings.smoothing is None else dataset.languages("train")
+        return MaskedBatches(
+            stream=dataset.split("train"),
+            vocabulary=dataset.vocabulary,
+            hiding=self.masking,
+            length=settings.length,
+            batch_size=settings.batch_size,
+            micro_batch=min(settings.micro_batch, settings.batch_size),
+            seed=self.seed,
+            marks=self.lexicons,
+            spans=self.spans,
+            fresh=not settings.static_masks,
+            packs=FAMILIES[self.recipe.family].packs,
+            sampling=None if languages is None else Sampling(languages, settings.smoothing or 0.0),
+        )
+
+    def feed(self, steps: int) -> Feed:
+        """What each step of a run of so many learns from."""
+        return Feed(preparer=self.batches(), curriculum=self.curriculum, steps=steps)
+
+    def learner(self) -> Module:
+        """What the objective trains, as it is before the first step: a function of the seed."""
+        settings, vocabulary = self.recipe.settings, self.dataset.vocabulary
+        model = {"family": self.recipe.family, "size": self.recipe.size, "dropout": settings.dropout}
+        with torch.random.fork_rng():
+            torch.manual_seed(self.seed)  # of what the objective adds to the model
+            learner = self.objective.learner(
+                lambda **changed: build(
+                    vocabulary=vocabulary, length=settings.length, seed=self.seed, **{**model, **changed}
+                )
+            )
+        know_frequencies(learner, vocabulary.counts)
+        return learner
+
+    def validation(self, learner: Module) -> MaskedValidation:
+        """How a learner is measured."""
+        return MaskedValidation.of(self.objective, self.dataset, self.recipe.settings.length, learner)
+
+    def job(self) -> Job:
+        """The job that the loop runs."""
+        recipe, settings, feed = self.recipe, self.recipe.settings, self.feed(steps=1)
+        if not len(feed.preparer.pieces.starts):
+            raise BadInput(f"{self.dataset.path}: has no tokens to train on; prepare it from more text")
+        counts = self.dataset.manifest["counts"]["train"], self.dataset.manifest["tokens"]["train"]
+        kind = self.dataset.manifest["settings"]["tokenizer"]
+        masked = {"policy": settings.policy, "rate": settings.rate}
+        return Job(
+            kind="pretrain",
+            name=recipe.name,
+            seed=self.seed,
+            settings={
+                "recipe": asdict(recipe),
+                "data": self.dataset.fingerprint,
+                "phrases": digest(list(self.phrases)) if self.phrases else None,
+            },
+            figures=TITLES,
+            build=self.learner,
+            source=self.feed,
+            validation=self.validation,
+            export=partial(export, self),
+            optimizing=settings.optimizing,
+            tokens_a_step=settings.batch_size * settings.length,
+            steps_an_epoch=feed.preparer.per_epoch / settings.batch_size,
+            micro_batches=feed.micro_batches,
+            skip_spikes=settings.skip_spikes,
+            facts={
+                "model": f"{recipe.family}, {recipe.size}",
+                "data": "{}: {:,} documents, {:,} tokens".format(self.dataset.path, *counts),
+                "data fingerprint": self.dataset.fingerprint,
+                "tokenizer": f"{kind}, {self.dataset.vocabulary.size:,} tokens",
+                "objective": settings.objective,
+                **{name: value for name, value in masked.items() if value is not None},
+                "a step": f"{settings.batch_size:,} blocks of {settings.length:,} tokens",
+            },
+            uses=USES if fills_blanks(self.objective) else (),
+        )
+
+
+def masking_for(settings: PretrainSettings, curriculum: Curriculum) -> Plan | None:
+    """What is hidden, if it fits whatever learns from it."""
+    learning = [objective for objective in curriculum.objectives if objective.policies]
+    if settings.policy is None:
+        for objective in learning:
+            fitting = ", ".join(sorted(objective.policies))
+            raise BadInput(f"the objective {objective.name} needs a --policy: {fitting}")
+        return None
+    masking = parse(settings.policy, settings.rate, fresh=not settings.static_masks)
+    if not learning:
+        name = curriculum.main.name
+        raise BadInput(f"--policy {settings.policy}: the objective {name} takes text as it is; leave --policy out")
+    for objective in learning:
+        if unfit := masking.policies - objective.policies:
+            fitting = ", ".join(sorted(objective.policies))
+            raise BadInput(f"--policy {min(unfit)}: the objective {objective.name} learns from what {fitting} hide")
+    return masking
+
+
+def fills_blanks(objective: Objective) -> bool:
+    """Whether the model that an objective exports is one that fills blanks."""
+    return objective.card.pipeline == FILL_MASK.pipeline
 
 
 def pretrain(
@@ -65,223 +207,55 @@ def pretrain(
     workers: int | None = None,
 ) -> Trained:
     """Train a recipe on a data directory, or go on with a run that was stopped."""
-    begun = time.perf_counter()
-    device = device_for(computing.device)
-    if workers is None:
-        workers = 2 if device.type == "cuda" else 0  # see `training.loader`
-    if workers < 0:
-        raise BadInput(f"--workers {workers}: give 0 or more")
-    saving = saving or Saving()
-    if saving.tensorboard:
-        events.check()
     dataset = Dataset.open(data)
-    if not budget.given and not resume:
-        raise BadInput("how long? give --minutes, --steps or --tokens")
-    packs = FAMILIES[recipe.family].packs
-    # what cannot be trained leaves nothing behind
-    feed = loop.feed_of(recipe.training, dataset, CALIBRATED_STEPS, seed, packs=packs)
-    if computing.checkpointing or computing.compile:
-        made_ready(fresh(feed.curriculum.main, dataset, recipe, seed), computing, device)
-    asked = {
-        "format": FORMAT,
-        "unmask": __version__,
-        "recipe": asdict(recipe),
-        "data": dataset.fingerprint,
-        "phrases": digest(read_list(recipe.training.phrases)) if recipe.training.phrases else None,
-        "seed": seed,
-        "budget": asdict(budget) if budget.given else None,
-        "computing": asdict(computing),
-    }
-    with (
-        joined(device, micros=feed.micros, reproducible=reproducible, shard=computing.shard) as world,
-        shared(out, asked, resume, world) as run,
-        interruptible() as interruption,
-    ):
-        if world.first:
-            say_if_unusual(recipe.family, dataset)
-        keep_large_blocks()
-        torch.set_num_threads(run.description.get("threads", torch.get_num_threads()))
-        with interruption.at_once("stopped before training went on: nothing is lost; the same command begins again"):
-            if "steps" not in run.description:
-
-                def trial() -> Work:
-                    return Work.of(dataset, recipe, CALIBRATED_STEPS, seed, computing, world)
-
-                steps = steps_for(budget, recipe.training.rows, recipe.training.length, trial, begun, world)
-                run = describe(run, steps, torch.get_num_threads(), write=world.first)
-            work = Work.of(dataset, recipe, run.description["steps"], seed, computing, world)
-        told = {"wanted": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
-        with chronicled(run, work, **told) as (run, reporter):
-            position = carry_out(work, run, interruption, saving, world, reporter, workers)
-            with interruption.at_once(
-                f"stopped after the last step, which is saved in {run.path}; "
-                "the same command with --resume measures and exports the model"
-            ):
-                return finish(work, run, position, world)
+    pretraining = Pretraining.of(dataset, recipe, seed)
+    say_if_unusual(recipe.family, dataset)
+    finished = run_job(
+        pretraining.job(),
+        out,
+        budget,
+        resume=resume,
+        saving=saving,
+        reproducible=reproducible,
+        computing=computing,
+        workers=workers,
+    )
+    figures = dict(finished.figures)
+    loss, accuracy = figures.pop("loss"), figures.pop("accuracy")
+    for name in ("perplexity", "predictions"):
+        figures.pop(name)
+    return Trained(
+        path=finished.path,
+        model=finished.path / "model",
+        recipe=recipe.name,
+        parameters=finished.parameters,
+        steps=finished.steps,
+        tokens=finished.tokens,
+        seconds=finished.seconds,
+        loss=loss,
+        accuracy=accuracy,
+        figures={name: value for name, value in figures.items() if isfinite(value)},
+        fills=fills_blanks(pretraining.objective),
+        weights_sha256=sha256_of(finished.path / "model" / WEIGHTS),
+    )
 
 
 def say_if_unusual(family: str, dataset: Dataset) -> None:
     """A line where the text was cut by another kind of tokenizer than the family was published with."""
-    published, own = FAMILIES[family].tokenizer, dataset.tokenizer_kind()
-    if published is not None and own != published:
+    published, kind = FAMILIES[family].tokenizer, dataset.tokenizer_kind()
+    if published is not None and kind != published:
         say(
-            f"[yellow]{family} was published with a {published} tokenizer, and {dataset.path} has a {own} one: "
+            f"[yellow]{family} was published with a {published} tokenizer, and {dataset.path} has a {kind} one: "
             f"for the published method, prepare with --tokenizer {published}[/]"
         )
 
 
-@contextmanager
-def shared(out: Path, asked: dict[str, Any], resume: bool, world: World) -> Iterator[Run]:
-    """The run directory: opened and locked by the first process, looked at by the others."""
-    if world.first:
-        with opened(out, asked, resume=resume) as run:
-            world.wait()
-            yield run
-    else:
-        world.wait()
-        known = (out / "run.json").exists()
-        yield Run(out, read_description(out) if known else asked)
-
-
-def carry_out(
-    work: Work,
-    run: Run,
-    interruption: Interruption,
-    saving: Saving,
-    world: World,
-    reporter: Reporter,
-    workers: int,
-) -> Position:
-    """Train to the last step from where the run stands."""
-    saved = checkpoint.newest(run.checkpoints)
-    position = Position() if saved is None else work.go_on(saved)
-    world.wait()  # nobody writes a new checkpoint while another still reads the old
-    if world.first:
-        run.rewind(position.step if saved else -1)
-    if saved:
-        say(f"going on from step {position.step:,}")
-    with task("Training", total=work.steps) as progress:
-        progress(position.step)
-        watch = Watch(work, run, interruption, saving, progress, world, reporter)
-        if position.step == 0:
-            watch.validate(0)
-        return loop.train(
-            work.learner,
-            work.optimizer,
-            work.feed,
-            position=position,
-            after_step=watch,
-            world=world,
-            precision=work.precision,
-            workers=workers,
-            skip_spikes=work.recipe.training.skip_spikes,
-        )
-
-
-class Watch:
-    """What happens after each step: logging, validating, saving, stopping."""
-
-    def __init__(
-        self,
-        work: Work,
-        run: Run,
-        interruption: Interruption,
-        saving: Saving,
-        progress: Step,
-        world: World,
-        reporter: Reporter,
-    ) -> None:
-        self.work, self.run, self.interruption, self.reporter = work, run, interruption, reporter
-        self.saving, self.progress, self.world = saving, progress, world
-        self.validations = {round(work.steps * part / VALIDATIONS) for part in range(1, VALIDATIONS)}
-        self.validations -= {0, work.steps}
-        self.last = ""
-        self.saved_at = time.monotonic()
-
-    def __call__(self, position: Position, figures: dict[str, Any]) -> None:
-        """Do what is due after this step."""
-        steps = self.work.steps
-        if "blocks" in figures or position.step % max(1, steps // LOGGED) == 0:
-            self.log(figures)
-        if position.step in self.validations:
-            self.validate(position.step)
-        right = f" · {figures['accuracy']:.0%}" if "accuracy" in figures else ""
-        now = "loss {loss:.2f}{right} · lr {learning_rate:.1e} · {tokens_per_second:,.0f} tokens/s"
-        self.progress(1, note=now.format(right=right, **figures) + self.last)
-        finished = position.step == steps
-        late = time.monotonic() - self.saved_at >= self.saving.seconds
-        # a signal may reach the processes at different steps: all stop at the same one
-        asked, due = self.world.total(self.interruption.asked, late and self.world.first)
-        if finished or due or asked:
-            self.work.save(self.run.checkpoints, position, self.saving.keep, self.world)
-            self.saved_at = time.monotonic()
-            if not finished and not asked:  # then it is written in the end
-                self.reporter.now_and_then()
-        if asked and not finished:
-            raise self.interruption.error(
-                f"stopped after step {position.step:,} of {steps:,}, saved in {self.run.path}; "
-                "the same command with --resume goes on"
-            )
-
-    def validate(self, step: int) -> None:
-        """Measure on the fixed masks, on a sample of them."""
-        measured, figures = self.work.validate(self.world)
-        self.last = f" · held out {measured}"
-        self.log({"step": step, **_validation(measured, figures)})
-
-    def log(self, figures: dict[str, Any]) -> None:
-        """Add a line to the metrics, once for all processes."""
-        if self.world.first:
-            self.run.log(figures)
-
-
-def finish(work: Work, run: Run, position: Position, world: World) -> Trained:
-    """Measure on all held-out text, export the model and say what came out."""
-    with task("Validating") as progress:
-        final, own = work.measure(None, world)
-        progress(1, note=str(final))
-    if world.first:
-        run.log({"step": work.steps, **_validation(final, own), "final": True})
-    figures = {
-        "parameters": work.parameters,
-        "vocabulary": work.dataset.vocabulary.size,
-        "tokens": position.tokens,
-        "steps": position.step,
-        "epochs": position.step * work.feed.rows / work.feed.per_epoch,
-        "loss": final.loss,
-        "perplexity": exp(min(final.loss, 700)),
-        "accuracy": final.accuracy,
-        "predicted": final.predicted,
-        "own": own,
-        "objective": work.objective.name,
-        "hides": any(objective.policies for objective in work.feed.curriculum.objectives),
-        "fixed_masks": work.examples is not None,
-    }
-    learner = work.whole_learner()
-    if world.first:
-        mask = work.dataset.tokenizer().mask_token
-        for name, model in work.objective.exports(learner).items():
-            says = model.card or work.objective.card
-            card = export.model_card(says, run.description, work.dataset.manifest, figures, mask)
-            export.export(model, work.dataset, run.path / name, card)
-    world.wait()
-    return Trained(
-        path=run.path,
-        model=run.model,
-        recipe=work.recipe.name,
-        parameters=work.parameters,
-        steps=position.step,
-        tokens=position.tokens,
-        seconds=position.seconds,
-        loss=final.loss,
-        accuracy=final.accuracy,
-        figures=own,
-        fills=work.objective.card.pipeline == FILL_MASK.pipeline,
-        weights_sha256=sha256_of(run.model / export.WEIGHTS),
-    )
-
-
-def _validation(measured: Measured, figures: dict[str, float]) -> dict[str, float]:
-    own = {f"validation_{name}": value for name, value in figures.items()}
-    told = {**own, "validation_loss": measured.loss, "validation_accuracy": measured.accuracy}
-    return {name: value for name, value in told.items() if isfinite(value)}
+def export(pretraining: Pretraining, learner: Module, finished: Finished) -> None:
+    """Write the model directories of a run, each with its card."""
+    dataset, objective, recipe = pretraining.dataset, pretraining.objective, pretraining.recipe
+    epochs = finished.steps / (pretraining.batches().per_epoch / recipe.settings.batch_size)
+    fixed_masks = objective.masked_lm(learner) is not None
+    for name, model in objective.exports(learner).items():
+        says = model.card or objective.card
+        card = model_card(says, recipe, dataset, finished, epochs=epochs, fixed_masks=fixed_masks)
+        export_model(model, dataset, finished.path / name, card)

@@ -14,10 +14,10 @@ from typing import Any
 from unmask.corruption.schedule import parse
 from unmask.errors import BadInput
 from unmask.models.families.sizes import SIZES
-from unmask.objectives import curriculum as table
-from unmask.training.loop import Training
+from unmask.objectives.curriculum import Curriculum
+from unmask.objectives.curriculum import parse as parse_curriculum
+from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.training.optimizer import Optimizing
-from unmask.training.session import Recipe
 
 DEFAULT_KIND, DEFAULT_SIZE = "modernbert", "mini"
 
@@ -27,7 +27,7 @@ class Kind:
     """A published method: its family of models, and where its training differs from the default."""
 
     family: str
-    training: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     slower: float = 1.0  # how many times its learning rates go into the size's
 
 
@@ -56,7 +56,7 @@ KINDS = {
 
 
 def recipe(name: str, **changes: Any) -> Recipe:
-    """The recipe of a name: a kind, a size or both; `changes` are settings of `Training` to take instead.
+    """The recipe of a name: a kind, a size or both; `changes` are settings of `PretrainSettings` to take instead.
 
     >>> [(made.family, made.size) for made in map(recipe, ("mini", "bert", "bert-wwm-tiny"))]
     [('modernbert', 'mini'), ('bert', 'mini'), ('bert', 'tiny')]
@@ -66,32 +66,34 @@ def recipe(name: str, **changes: Any) -> Recipe:
     if kind not in KINDS or size not in SIZES:
         kinds, sizes = ", ".join(KINDS), ", ".join(SIZES)
         raise BadInput(f"--recipe {name}: there is no such recipe; kinds are {kinds}, in the sizes {sizes}: bert-mini")
-    usual = TRAINING[size]
+    usual = SETTINGS[size]
     usual = replace(usual, optimizing=usual.optimizing.slower(KINDS[kind].slower))
-    training = replace(usual, **{**KINDS[kind].training, **changes})
-    curriculum = table.parse(training.objective)
+    settings = replace(usual, **{**KINDS[kind].settings, **changes})
+    curriculum = parse_curriculum(settings.objective)
     for objective in curriculum.objectives:
         if objective.families is not None and KINDS[kind].family not in objective.families:
             fitting = ", ".join(each for each, made in KINDS.items() if made.family in objective.families)
             raise BadInput(f"--recipe {kind}: the objective {objective.name} does not train it; it trains {fitting}")
     if "objective" in changes and "policy" not in changes:
-        training = _fitted(training, curriculum, changes.get("rate"))
-    return Recipe(name=name, family=KINDS[kind].family, size=size, training=training)
+        settings = with_fitting_policy(settings, curriculum, changes.get("rate"))
+    return Recipe(name=name, family=KINDS[kind].family, size=size, settings=settings)
 
 
-def _fitted(training: Training, curriculum: table.Curriculum, rate: str | None) -> Training:
+def with_fitting_policy(settings: PretrainSettings, curriculum: Curriculum, rate: str | None) -> PretrainSettings:
     """What is hidden for another objective than the kind's own: the same if that fits, else what it usually takes."""
     learning = [objective for objective in curriculum.objectives if objective.policies]
     if not learning:
-        return replace(training, policy=None, rate=None)
-    if training.policy and all(parse(training.policy).policies <= objective.policies for objective in learning):
-        return training
-    return replace(training, policy=learning[0].usual, rate=rate)
+        return replace(settings, policy=None, rate=None)
+    if settings.policy and all(parse(settings.policy).policies <= objective.policies for objective in learning):
+        return settings
+    return replace(settings, policy=learning[0].usual, rate=rate)
 
 
-TRAINING = {
-    "tiny": Training(rows=32, micro=32),
-    "mini": Training(rows=32, micro=32),
-    "small": Training(rows=32, micro=16, optimizing=Optimizing(muon=2e-2, adamw=2e-3)),
-    "base": Training(length=512, rows=64, micro=8, optimizing=Optimizing(muon=1e-2, adamw=1e-3)),
+SETTINGS = {
+    "tiny": PretrainSettings(batch_size=32, micro_batch=32),
+    "mini": PretrainSettings(batch_size=32, micro_batch=32),
+    "small": PretrainSettings(batch_size=32, micro_batch=16, optimizing=Optimizing(muon_lr=2e-2, adamw_lr=2e-3)),
+    "base": PretrainSettings(
+        length=512, batch_size=64, micro_batch=8, optimizing=Optimizing(muon_lr=1e-2, adamw_lr=1e-3)
+    ),
 }

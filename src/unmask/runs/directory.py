@@ -2,12 +2,16 @@
 
 run/
   README.md        what is here, for a person
-  run.json         what the run is: recipe, data, budget, versions; resuming compares with it
+  run.json         what the run is: settings, data, budget, versions; resuming compares with it
   metrics.jsonl    every logged step and every validation
   report.html      the run on one page, its plot in plot.png too
   tensorboard/     the metrics for TensorBoard, if asked for
   checkpoints/     the newest two moments to go on from
+  best/            the best moment, if asked for
   model/           the model, as transformers loads it
+
+In: what is asked for. Out: a directory that belongs to one process at a time, and that goes on only as what it was.
+`claim`, `read_sealed` and `refuse_differences` are for every directory that long work is done in.
 """
 
 from __future__ import annotations
@@ -17,28 +21,33 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from unmask.errors import BadInput, Damaged, Interrupted, Refused, Terminated
-from unmask.files import saving, seal_holds, sealed, write_json
+from unmask.files import SEAL, saving, seal_holds, sealed, write_json, write_text
+from unmask.runs.description import flat
 
-FORMAT = 1
-FREE = frozenset({"computing.device", "computing.checkpointing", "computing.shard"})  # may change when a run goes on
+FORMAT = 2
+LOCK, METRICS, DESCRIPTION = ".lock", "metrics.jsonl", "run.json"
+CHECKPOINTS, BEST, MODEL = "checkpoints", "best", "model"
+CHECKPOINT_INDEX, CHECKPOINT_TENSORS = "checkpoint.json", ("model.safetensors", "optimizer.safetensors")
+FREE = frozenset({"computing.device", "computing.recompute", "computing.shard"})  # may change when a run goes on
 LOOKS = 10  # at a lock before it is said to be held
 
 README = """# A run of unmask
 
 | here | what it is |
 |---|---|
-| `model/` | the model: `AutoModelForMaskedLM.from_pretrained("model")` or `unmask fill` |
+| `model/` | the model, as transformers loads it; its README says how it is used |
 | `run.json` | what was trained, on what, with which settings and versions |
-| `metrics.jsonl` | a line for each logged step and each validation on the fixed held-out masks |
+| `metrics.jsonl` | a line for each logged step and each validation on what is held out |
 | `report.html`, `plot.png` | the run on one page: figures, curves, settings, how to use the model |
-| `checkpoints/` | the newest moments to go on from: `unmask pretrain … --resume` |
+| `checkpoints/` | the newest moments to go on from: the same command with `--resume` |
+| `best/` | the best moment by the first figure of `run.json`, where that was asked for |
 """
 
 
@@ -53,17 +62,22 @@ class Run:
     @property
     def checkpoints(self) -> Path:
         """Where the moments to go on from are."""
-        return self.path / "checkpoints"
+        return self.path / CHECKPOINTS
+
+    @property
+    def best(self) -> Path:
+        """Where the best moment is."""
+        return self.path / BEST
 
     @property
     def model(self) -> Path:
         """Where the exported model is."""
-        return self.path / "model"
+        return self.path / MODEL
 
     @property
     def metrics(self) -> Path:
         """Where steps are logged."""
-        return self.path / "metrics.jsonl"
+        return self.path / METRICS
 
     def log(self, figures: dict[str, Any]) -> None:
         """Add one line to the metrics; it survives the process."""
@@ -82,10 +96,7 @@ class Run:
         if not self.metrics.exists():
             return
         kept = [line for line in self.metrics.read_text(encoding="utf-8").splitlines() if _up_to(line, step)]
-        with saving(self.metrics):
-            aside = self.metrics.with_name(".metrics.writing")
-            aside.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-            aside.replace(self.metrics)
+        write_text(self.metrics, "".join(f"{line}\n" for line in kept))
 
 
 def _up_to(line: str, step: int) -> bool:
@@ -98,27 +109,21 @@ def _up_to(line: str, step: int) -> bool:
 
 
 @contextmanager
-def opened(path: Path, asked: dict[str, Any], *, resume: bool) -> Iterator[Run]:
+def open_run(path: Path, settings: Mapping[str, Any], *, resume: bool) -> Iterator[Run]:
     """Open a run directory for training: a new one, or the same one again with `resume`.
 
     What is asked for must be what the run is; the first field that differs is named.
     """
-    asked = json.loads(json.dumps(asked))  # as it comes back from run.json: tuples are lists there
-    if path.is_file():
-        raise BadInput(f"{path}: is a file; --out names a directory for the run")
-    there = path.is_dir() and any(each.name != ".lock" for each in path.iterdir())
-    if there and not resume:
-        raise Refused(f"{path}: is not empty; add --resume to go on with it, or choose another --out")
-    with saving(path):
-        path.mkdir(parents=True, exist_ok=True)
-    with _locked(path):
-        description = path / "run.json"
+    asked: dict[str, Any] = json.loads(json.dumps(settings))  # as it comes back from run.json: tuples are lists there
+    with claim(path, resume=resume, doing="training") as there:
+        description = path / DESCRIPTION
         if there and not description.exists() and not _abandoned(path):
             raise Refused(f"{path}: has files but no run.json, so it is not a run; choose another --out")
         if description.exists():
-            known = read_description(path)
-            _compare(path, known, asked)
-            yield Run(path, known)
+            before = read_description(path)
+            budget = {"budget": None} if asked.get("budget") is None else {}  # then it is the run's own
+            refuse_differences(path, {name: before.get(name) for name in asked} | budget, asked, free=FREE)
+            yield Run(path, before)
         else:
             with saving(path):
                 (path / "README.md").write_text(README, encoding="utf-8")
@@ -132,7 +137,7 @@ def _cleared_unless_begun(path: Path) -> Iterator[None]:
     try:
         yield
     except (BadInput, Interrupted, Terminated):
-        if not (path / "checkpoints").exists():
+        if not (path / CHECKPOINTS).exists():
             shutil.rmtree(path, ignore_errors=True)
         raise
 
@@ -141,55 +146,65 @@ def describe(run: Run, steps: int, threads: int, *, write: bool = True) -> Run:
     """Settle what was left to the start of the run: how many steps the budget buys, on how many threads."""
     description = {**run.description, "steps": steps, "threads": threads}
     if write:
-        write_json(run.path / "run.json", sealed(description))
+        write_json(run.path / DESCRIPTION, sealed(description))
     return Run(run.path, description)
 
 
 def read_description(path: Path) -> dict[str, Any]:
     """What the run in this directory is."""
-    file = path / "run.json"
-    try:
-        known = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadInput(f"{path}: is not a run directory (it has no run.json)") from None
-    except (OSError, ValueError) as error:
-        raise Damaged(f"{file}: cannot be read ({error})") from error
-    if not isinstance(known, dict) or not seal_holds(known):
-        raise Damaged(f"{file}: its hash does not hold; it was changed after it was written")
-    if known.get("format") != FORMAT:
+    file = path / DESCRIPTION
+    if not file.exists():
+        raise BadInput(f"{path}: is not a run directory (it has no run.json)")
+    description = read_sealed(file)
+    if description.get("format") != FORMAT:
         raise Refused(
-            f"{file}: made by unmask {known.get('unmask', '?')} (run format {known.get('format')}), this one reads "
-            f"format {FORMAT}; use that version, or start again with another --out"
+            f"{file}: made by unmask {description.get('unmask', '?')} (run format {description.get('format')}), "
+            f"this one reads format {FORMAT}; use that version, or start again with another --out"
         )
-    return {key: value for key, value in known.items() if key != "seal"}
+    return description
 
 
 def _abandoned(path: Path) -> bool:
     """Whether a run stopped here before it had begun: only the README was written."""
-    return {each.name for each in path.iterdir()} <= {".lock", "README.md", ".run.json.writing"}
+    return {each.name for each in path.iterdir()} <= {LOCK, "README.md", f".{DESCRIPTION}.writing"}
 
 
-def _compare(path: Path, known: dict[str, Any], asked: dict[str, Any]) -> None:
-    """Refuse to go on with another run than the one that is there, by the name of what differs."""
-    before, now = _flat(known), _flat(asked)
-    for field in now:
-        free = field in FREE or (field.startswith("budget.") and asked["budget"] is None)
-        if before.get(field) != now[field] and not free:
+@contextmanager
+def claim(path: Path, *, resume: bool, doing: str, lock: str = LOCK) -> Iterator[bool]:
+    """Have a directory to oneself while the block runs; whether something is there, which only `resume` allows."""
+    if path.is_file():
+        raise BadInput(f"{path}: is a file; --out names a directory")
+    there = path.is_dir() and any(each.name != lock for each in path.iterdir())
+    if there and not resume:
+        raise Refused(f"{path}: is not empty; add --resume to go on with it, or choose another --out")
+    with saving(path):
+        path.mkdir(parents=True, exist_ok=True)
+    with _locked(path / lock, doing):
+        yield there
+
+
+def read_sealed(file: Path) -> dict[str, Any]:
+    """A JSON object that has a hash of itself, without the hash."""
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise Damaged(f"{file}: cannot be read ({error})") from error
+    if not isinstance(value, dict) or not seal_holds(value):
+        raise Damaged(f"{file}: its hash does not hold; it was changed after it was written")
+    return {name: field for name, field in value.items() if name != SEAL}
+
+
+def refuse_differences(
+    path: Path, before: Mapping[str, Any], now: Mapping[str, Any], *, free: frozenset[str] = frozenset()
+) -> None:
+    """Refuse to go on with other work than what is there, by the name of what differs."""
+    old, new = flat(before), flat(now)
+    for field in dict.fromkeys((*new, *old)):
+        if old.get(field) != new.get(field) and field not in free:
             raise Refused(
-                f"{path}: cannot go on: {field} was {_short(before.get(field))} and is now {_short(now[field])}; "
+                f"{path}: cannot go on: {field} was {_short(old.get(field))} and is now {_short(new.get(field))}; "
                 "give the same as before, or start anew with another --out"
             )
-
-
-def _flat(value: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested fields by dotted names."""
-    flat: dict[str, Any] = {}
-    for key, part in value.items():
-        if isinstance(part, dict):
-            flat |= _flat(part, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = part
-    return flat
 
 
 def _short(value: Any) -> str:
@@ -198,14 +213,13 @@ def _short(value: Any) -> str:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(lock: Path, doing: str) -> Iterator[None]:
     """One process at a time; the lock goes with the process, however it ends."""
-    lock = path / ".lock"
     with saving(lock), lock.open("a+") as file:
         if not _taken(file.fileno()):
             file.seek(0)
             owner = file.read().strip() or "?"
-            raise Refused(f"{path}: another process ({owner}) is training here; wait for it or stop it")
+            raise Refused(f"{lock.parent}: another process ({owner}) is {doing} here; wait for it or stop it")
         file.truncate(0)
         file.write(f"process {os.getpid()}")
         file.flush()

@@ -21,12 +21,21 @@ from typing import Any
 
 from unmask.errors import BadInput, Damaged, Refused
 from unmask.files import seal_holds
-from unmask.results import Validation, Watched
-from unmask.runs.directory import read_description
+from unmask.results import FigureTitle, Validation, Watched
+from unmask.runs.description import figure_titles
+from unmask.runs.directory import (
+    CHECKPOINT_INDEX,
+    CHECKPOINT_TENSORS,
+    CHECKPOINTS,
+    DESCRIPTION,
+    LOCK,
+    METRICS,
+    MODEL,
+    read_description,
+)
 
 RECENT = 20  # logged steps that tell how fast a run is now
-LOCK, METRICS, DESCRIPTION = ".lock", "metrics.jsonl", "run.json"
-CHECKPOINT = ("checkpoint.json", "model.safetensors", "optimizer.safetensors")
+HELD_OUT = "validation_"  # before the name of a figure of what is held out
 
 Line = dict[str, Any]
 
@@ -49,8 +58,19 @@ class History:
 
     @property
     def validated(self) -> list[Line]:
-        """The measurements on held-out text; the last may be of all of it."""
-        return [line for line in self.lines if isinstance(line.get("validation_loss"), int | float)]
+        """The measurements on what is held out; the last may be of all of it."""
+        headline = HELD_OUT + self.titles[0].name
+        return [line for line in self.lines if isinstance(line.get(headline), int | float)]
+
+    @property
+    def titles(self) -> tuple[FigureTitle, ...]:
+        """The figures that people look at, the headline first."""
+        return figure_titles(self.description)
+
+    @property
+    def logged(self) -> set[str]:
+        """The names of all figures that were logged."""
+        return {name for line in self.lines for name, value in line.items() if _is_number(value)}
 
     @property
     def state(self) -> str:
@@ -59,7 +79,7 @@ class History:
             return "running"
         if self.problem:
             return "foreign" if self.foreign else "damaged"
-        ended = any(line.get("final") for line in self.lines) and (self.path / "model" / "config.json").is_file()
+        ended = any(line.get("final") for line in self.lines) and (self.path / MODEL).is_dir()
         return "finished" if ended else "stopped"
 
     def curve(self, name: str) -> tuple[list[float], list[float]]:
@@ -95,9 +115,9 @@ class History:
         return seconds
 
 
-def read(path: Path) -> History:
+def read_history(path: Path) -> History:
     """A run at this moment; damage is part of what is told, and only a path that is no run at all is an error."""
-    running = held(path)
+    running = is_locked(path)
     problem, foreign, description = "", False, {}
     try:
         description = read_description(path)
@@ -107,12 +127,12 @@ def read(path: Path) -> History:
     except (Damaged, Refused) as error:
         problem, foreign = str(error), isinstance(error, Refused)
     lines = tuple(read_lines(path / METRICS))
-    if not problem and not _can_go_on(path / "checkpoints"):
-        problem = f"{path / 'checkpoints'}: every checkpoint is damaged; start again with another --out"
+    if not problem and not _can_go_on(path / CHECKPOINTS):
+        problem = f"{path / CHECKPOINTS}: every checkpoint is damaged; start again with another --out"
     return History(path, description, lines, running, problem, foreign)
 
 
-def held(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Whether a live process trains here: the lock goes with the process, however it ends."""
     try:
         handle = os.open(path / LOCK, os.O_RDONLY)
@@ -127,7 +147,7 @@ def held(path: Path) -> bool:
     return False
 
 
-def find(folders: Iterable[Path]) -> Iterator[Path]:
+def find_runs(folders: Iterable[Path]) -> Iterator[Path]:
     """Every run in these folders and below; what is inside a run is its own affair."""
     seen: set[Path] = set()
     for folder in folders:
@@ -135,7 +155,7 @@ def find(folders: Iterable[Path]) -> Iterator[Path]:
             raise BadInput(f"{folder}: is not a folder; name one that has runs in it")
         for place, below, _ in os.walk(folder):
             here = Path(place)
-            if (here / DESCRIPTION).is_file() or held(here):
+            if (here / DESCRIPTION).is_file() or is_locked(here):
                 below.clear()
                 if here.resolve() not in seen:
                     seen.add(here.resolve())
@@ -143,25 +163,24 @@ def find(folders: Iterable[Path]) -> Iterator[Path]:
             below[:] = sorted(name for name in below if not name.startswith("."))
 
 
-def summary(history: History) -> Watched:
+def summarize(history: History) -> Watched:
     """A run in figures."""
     last: Line = history.trained[-1] if history.trained else {}
-    measured = tuple(_validation(line) for line in history.validated)
-    recipe = history.description.get("recipe") or {}
+    measured = tuple(map(_validation, history.validated))
+    names = [title.name for title in history.titles]
     return Watched(
         path=history.path,
         state=history.state,
-        recipe=str(recipe.get("name", "")),
+        recipe=str(history.description.get("name", "")),
+        titles=history.titles,
         step=int(max((line["step"] for line in history.lines), default=0)),
         steps=history.description.get("steps"),
         tokens=int(last.get("tokens", 0)),
-        loss=last.get("loss"),
-        accuracy=last.get("accuracy"),
-        learning_rate=last.get("learning_rate"),
+        figures={name: last[name] for name in (*names, "lr") if _is_number(last.get(name))},
         tokens_per_second=_speed(history),
         seconds=history.seconds,
         seconds_left=_left(history),
-        best=min((each for each in measured if isfinite(each.loss)), key=lambda each: each.loss, default=None),
+        best=_best(measured, history.titles[0]),
         last=measured[-1] if measured else None,
         validations=measured,
         age=_age(history.path),
@@ -170,7 +189,18 @@ def summary(history: History) -> Watched:
 
 
 def _validation(line: Line) -> Validation:
-    return Validation(line["step"], line["validation_loss"], line.get("validation_accuracy"), bool(line.get("final")))
+    values = {name.removeprefix(HELD_OUT): value for name, value in line.items() if name.startswith(HELD_OUT)}
+    return Validation(line["step"], values, bool(line.get("final")))
+
+
+def _best(measured: Iterable[Validation], headline: FigureTitle) -> Validation | None:
+    """The first of the best by the headline."""
+    best: Validation | None = None
+    for each in measured:
+        value = each.figures[headline.name]
+        if isfinite(value) and headline.improves(value, None if best is None else best.figures[headline.name]):
+            best = each
+    return best
 
 
 def _speed(history: History) -> float | None:
@@ -219,10 +249,10 @@ def _can_go_on(checkpoints: Path) -> bool:
 
 def _looks_whole(path: Path) -> bool:
     try:
-        index = json.loads((path / CHECKPOINT[0]).read_text(encoding="utf-8"))
+        index = json.loads((path / CHECKPOINT_INDEX).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(index, dict) and seal_holds(index) and all((path / name).is_file() for name in CHECKPOINT)
+    return isinstance(index, dict) and seal_holds(index) and all((path / name).is_file() for name in CHECKPOINT_TENSORS)
 
 
 def _is_number(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The plot of a run: loss, accuracy, learning rate, hidden rate, gradient norm and speed against the tokens seen.
+"""The plot of a run: the figures that its job names, learning rate, gradient norm and speed against the tokens seen.
 
 In: a `History`. Out: a PNG, and an SVG to stand in a page. Drawn without a display and without matplotlib's global
 state, so that it can be done in the middle of a training.
@@ -18,12 +18,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from unmask.quantities import brief
-from unmask.runs.history import History
+from unmask.runs.history import HELD_OUT, History
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of fonts on a terminal that belongs to the training
 
 INK, FAINT, GRID = "#1f2933", "#7b8794", "#e4e7eb"
-TRAINED, HELD_OUT, ALONE, SKIPPED = "#3b6fb6", "#d9480f", "#0b7285", "#e03131"
+TRAINED, MEASURED, ALONE, SKIPPED = "#3b6fb6", "#d9480f", "#0b7285", "#e03131"
 STYLE: dict[Any, Any] = {
     "font.size": 10,
     "text.color": INK,
@@ -57,16 +57,22 @@ class Panel:
     noisy: bool = True  # from step to step, so that a running mean is easier to read
 
 
-LARGE = (
-    Panel("Loss, nats a token", "loss", "validation_loss"),
-    Panel("Accuracy on hidden tokens", "accuracy", "validation_accuracy", percent=True),
-)
-SMALL = (
-    Panel("Learning rate", "learning_rate", noisy=False),
-    Panel("Hidden rate", "hidden_rate", percent=True, noisy=False),
+MOST = 3  # large diagrams: more would be too small to read
+ALWAYS = (
+    Panel("Learning rate", "lr", noisy=False),
     Panel("Gradient norm", "gradient_norm"),
     Panel("Tokens a second", "tokens_per_second"),
 )
+
+
+def panels_of(history: History) -> tuple[list[Panel], list[Panel]]:
+    """The diagrams of a run, large and small: what it measures on what is held out, and the rest of what it logs."""
+    titles, logged = history.titles, history.logged
+    measured = [title for title in titles if HELD_OUT + title.name in logged and title.name in logged] or [titles[0]]
+    large = [Panel(each.title, each.name, HELD_OUT + each.name, each.percent) for each in measured[:MOST]]
+    others = [title for title in titles if title not in measured and title.name in logged]
+    small = [Panel(each.title, each.name, percent=each.percent, noisy=False) for each in others]
+    return large, [ALWAYS[0], *small, *ALWAYS[1:]]
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,8 @@ def plot(history: History) -> Plot:
 def drawn(history: History) -> Figure:
     """All panels, in places of their own: finding places for them would take longer than drawing them."""
     figure = Figure(figsize=(12, 7), dpi=110)
-    for panels, bottom, top, between in ((LARGE, 0.42, 0.95, 0.12), (SMALL, 0.06, 0.29, 0.3)):
+    large, small = panels_of(history)
+    for panels, bottom, top, between in ((large, 0.42, 0.95, 0.12), (small, 0.06, 0.29, 0.3)):
         places = figure.add_gridspec(1, len(panels), left=0.05, right=0.985, bottom=bottom, top=top, wspace=between)
         for column, panel in enumerate(panels):
             _draw(figure.add_subplot(places[0, column]), panel, history)
@@ -111,11 +118,11 @@ def _draw(axes: Axes, panel: Panel, history: History) -> None:
     for seen in (line["tokens"] for line in history.trained if line.get("skipped")):
         axes.axvline(seen, color=SKIPPED, linewidth=0.8, alpha=0.5)
     axes.set_title(panel.title, loc="left")
-    if panel in LARGE:
+    if panel.held_out:
         axes.set_xlabel("tokens seen")
     axes.set_xlim(0, max([*tokens, 1]) * 1.02)
-    axes.xaxis.set_major_locator(MaxNLocator(6 if panel in LARGE else 3))
-    axes.yaxis.set_major_locator(MaxNLocator(6 if panel in LARGE else 4))
+    axes.xaxis.set_major_locator(MaxNLocator(6 if panel.held_out else 3))
+    axes.yaxis.set_major_locator(MaxNLocator(6 if panel.held_out else 4))
     axes.xaxis.set_major_formatter(FuncFormatter(_plain))
     axes.yaxis.set_major_formatter(FuncFormatter(_percent if panel.percent else _plain))
 
@@ -125,7 +132,7 @@ def _held_out(axes: Axes, panel: Panel, history: History) -> None:
     tokens, values = history.curve(panel.held_out)
     if not values:
         return
-    axes.plot(tokens, values, "o-", color=HELD_OUT, linewidth=1.6, markersize=4, label="held out")
+    axes.plot(tokens, values, "o-", color=MEASURED, linewidth=1.6, markersize=4, label="held out")
     said = f"{values[-1]:.1%}" if panel.percent else f"{values[-1]:.2f}"
     above = (-4, 9) if panel.percent else (-4, -16)
     axes.annotate(
@@ -134,7 +141,7 @@ def _held_out(axes: Axes, panel: Panel, history: History) -> None:
         above,
         textcoords="offset points",
         ha="right",
-        color=HELD_OUT,
+        color=MEASURED,
         fontweight="bold",
     )
 

@@ -11,13 +11,14 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from html import escape
-from math import exp
 from pathlib import Path
 from typing import Any
 
+from unmask.files import write_bytes, write_text
 from unmask.quantities import brief, duration
 from unmask.results import Watched
-from unmask.runs.history import History, read, summary
+from unmask.runs.description import flat
+from unmask.runs.history import HELD_OUT, History, read_history, summarize
 
 PLOT, PAGE = "plot.png", "report.html"
 
@@ -59,26 +60,19 @@ details table { margin-top: 12px; }
 """
 
 
-def write(path: Path, facts: Mapping[str, str] | None = None, *, going_on: bool = False) -> None:
+def write_report(path: Path, facts: Mapping[str, str] | None = None, *, going_on: bool = False) -> None:
     """Write the plot and the page of the run as it stands; who trains it says whether it goes on."""
     from unmask.runs.plot import plot  # matplotlib takes a second to load
 
-    history = replace(read(path), running=going_on)
+    history = replace(read_history(path), running=going_on)
     drawn = plot(history)
-    _put(path / PLOT, drawn.png)
-    _put(path / PAGE, page(history, drawn.svg, facts or {}).encode())
-
-
-def _put(path: Path, content: bytes) -> None:
-    """Write a file in one piece: a browser that reloads sees the old one or the new one."""
-    aside = path.with_name(f".{path.name}.writing")
-    aside.write_bytes(content)
-    aside.replace(path)
+    write_bytes(path / PLOT, drawn.png)
+    write_text(path / PAGE, page(history, drawn.svg, facts or {}))
 
 
 def page(history: History, svg: str, facts: Mapping[str, str]) -> str:
     """The whole page."""
-    run = summary(history)
+    run = summarize(history)
     name = history.path.resolve().name
     return f"""<!doctype html>
 <html lang="en">
@@ -96,10 +90,10 @@ def page(history: History, svg: str, facts: Mapping[str, str]) -> str:
 <section>{svg}</section>
 <div class="two">
 <section><h2>What was trained, on what</h2>{_table(_told(history, facts))}</section>
-<section><h2>How to use it</h2>{_use(run)}</section>
+<section><h2>How to use it</h2>{_use(run, history)}</section>
 </div>
-<section><h2>On held-out text</h2>{_validations(history)}</section>
-<section><details><summary>Every setting</summary>{_table(_flat(history.description))}</details></section>
+<section><h2>On what is held out</h2>{_validations(history)}</section>
+<section><details><summary>Every setting</summary>{_table(flat(history.description))}</details></section>
 </main>
 </body>
 </html>
@@ -107,11 +101,10 @@ def page(history: History, svg: str, facts: Mapping[str, str]) -> str:
 
 
 def _headline_figures(run: Watched) -> Iterable[tuple[str, str]]:
-    if run.last is not None:
-        yield f"{run.last.loss:.3f}", "held-out loss, nats a token"
-        yield f"{exp(min(run.last.loss, 700)):,.1f}", "perplexity"
-        if run.last.accuracy is not None:
-            yield f"{run.last.accuracy:.1%}", "hidden tokens restored"
+    measured = {} if run.last is None else run.last.figures
+    for title in run.titles:
+        if title.name in measured:
+            yield title.spelt(measured[title.name]), f"{title.title}, held out"
     yield brief(run.tokens), "tokens seen"
     yield f"{run.step:,}", f"of {run.steps:,} steps" if run.steps else "steps"
     yield duration(run.seconds), "spent on steps"
@@ -124,25 +117,16 @@ def _card(figure: str, name: str) -> str:
 def _told(history: History, facts: Mapping[str, str]) -> dict[str, str]:
     """What the run is, in words."""
     known = history.description
-    training = known.get("recipe", {}).get("training", {})
-    told = {"recipe": known.get("recipe", {}).get("name"), **facts, "data fingerprint": known.get("data")}
-    told |= {name: training.get(name) for name in ("objective", "policy", "rate")}
-    if {"length", "rows"} <= training.keys():
-        told["a step"] = f"{training['rows']:,} blocks of {training['length']:,} tokens"
-    told |= {"seed": known.get("seed"), "unmask": known.get("unmask")}
+    told = {"what": known.get("name"), **facts, "seed": known.get("seed"), "unmask": known.get("unmask")}
     return {name: str(value) for name, value in told.items() if value is not None}
 
 
-def _use(run: Watched) -> str:
+def _use(run: Watched, history: History) -> str:
     place = shlex.quote(str(run.path))
     if run.state != "finished":
         return f"<p>The model is there when the run is finished.</p>{_code(f'unmask watch {place}')}"
-    python = f"from transformers import pipeline\n\nfill = pipeline('fill-mask', model={str(run.path / 'model')!r})"
-    return (
-        _code(f'unmask fill {place} "The capital of France is [MASK]."')
-        + _code(f"unmask evaluate {place} DATA")
-        + _code(f'{python}\nfill("The capital of France is [MASK].")')
-    )
+    uses = (str(use).replace("RUN", place) for use in history.description.get("uses", ()))
+    return "".join(map(_code, uses)) or "<p>The README of the model says how it is used.</p>"
 
 
 def _code(text: str) -> str:
@@ -152,16 +136,15 @@ def _code(text: str) -> str:
 def _validations(history: History) -> str:
     if not history.validated:
         return "<p>Nothing was measured yet.</p>"
-    heads = "".join(f"<th>{name}</th>" for name in ("step", "tokens seen", "loss", "perplexity", "accuracy"))
+    titles = [title for title in history.titles if HELD_OUT + title.name in history.logged]
+    heads = "".join(f"<th>{escape(name)}</th>" for name in ("step", "tokens seen", *(each.title for each in titles)))
     rows = []
     for line in history.validated:
-        loss, accuracy = line["validation_loss"], line.get("validation_accuracy")
+        values = [(title, line.get(HELD_OUT + title.name)) for title in titles]
         cells = [
             f"{line['step']:,}" + (", all of it" if line.get("final") else ""),
             f"{history.tokens_at(line):,.0f}",
-            f"{loss:.3f}",
-            f"{exp(min(loss, 700)):,.1f}",
-            "" if accuracy is None else f"{accuracy:.1%}",
+            *("" if value is None else title.spelt(value) for title, value in values),
         ]
         rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     return f'<table class="figures"><tr>{heads}</tr>{"".join(rows)}</table>'
@@ -170,11 +153,3 @@ def _validations(history: History) -> str:
 def _table(rows: Mapping[str, Any]) -> str:
     cells = (f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in rows.items())
     return f"<table>{''.join(cells)}</table>"
-
-
-def _flat(value: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Nested settings by dotted names."""
-    flat: dict[str, Any] = {}
-    for name, part in value.items():
-        flat |= _flat(part, f"{before}{name}.") if isinstance(part, dict) else {f"{before}{name}": part}
-    return flat

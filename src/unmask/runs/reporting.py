@@ -1,7 +1,7 @@
 """When a run is told of besides its metrics: its report while it goes on and however it ends, and its events.
 
-In: a run and what is trained in it. Out: the same run, whose lines TensorBoard gets too if that is asked, and a report
-that is written now and then. Nothing here changes what is trained, and nothing here stops a training.
+In: a run and a few facts of what is trained in it. Out: the same run, whose lines TensorBoard gets too if that is
+asked, and a report that is written now and then. Nothing here changes what is trained, and nothing here stops a training.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from pathlib import Path
 from rich.markup import escape
 
 from unmask.progress import say
-from unmask.runs import report
 from unmask.runs.directory import Run
-from unmask.training.session import Work
+from unmask.runs.report import write_report
 
 SELDOM = 60.0  # seconds between two reports of a run that goes on: drawing one takes about a second
 
@@ -29,11 +28,12 @@ class Reporter:
     path: Path
     facts: Mapping[str, str]
     wanted: bool = True
+    seldom: float = SELDOM
     written: float = field(default_factory=time.monotonic)
 
     def now_and_then(self) -> None:
         """Write it if the last is long ago."""
-        if time.monotonic() - self.written >= SELDOM:
+        if time.monotonic() - self.written >= self.seldom:
             self.write(going_on=True)
 
     def write(self, *, going_on: bool) -> None:
@@ -42,17 +42,17 @@ class Reporter:
             return
         self.written = time.monotonic()
         try:
-            report.write(self.path, self.facts, going_on=going_on)
+            write_report(self.path, self.facts, going_on=going_on)
         except Exception as error:
             say(f"[yellow]no report:[/] {escape(f'{type(error).__name__}: {error}')}")
 
 
 @contextmanager
-def chronicled(
-    run: Run, work: Work, *, wanted: bool = True, tensorboard: bool = False
+def reported(
+    run: Run, facts: Mapping[str, str], *, report: bool = True, tensorboard: bool = False
 ) -> Iterator[tuple[Run, Reporter]]:
     """The run with its events and its report, both up to date however the block ends."""
-    reporter = Reporter(run.path, facts_of(work), wanted)
+    reporter = Reporter(run.path, facts, report)
     events = None
     if tensorboard:
         from unmask.runs.tensorboard import Events  # TensorBoard is an extra
@@ -64,14 +64,3 @@ def chronicled(
         if events:
             events.close()
         reporter.write(going_on=False)
-
-
-def facts_of(work: Work) -> dict[str, str]:
-    """What is trained on what, for people."""
-    manifest = work.dataset.manifest
-    documents, tokens = manifest["counts"]["train"], manifest["tokens"]["train"]
-    return {
-        "model": f"{work.recipe.family}, {work.parameters:,} parameters",
-        "data": f"{work.dataset.path}: {documents:,} documents, {tokens:,} tokens",
-        "tokenizer": f"{manifest['settings']['tokenizer']}, {work.dataset.vocabulary.size:,} tokens",
-    }

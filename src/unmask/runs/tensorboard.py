@@ -7,6 +7,7 @@ In: a run directory and the lines that are logged. Out: `tensorboard/` in the ru
 from __future__ import annotations
 
 import shutil
+import time
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -27,17 +28,25 @@ class Events:
     def add(self, figures: dict[str, Any]) -> None:
         """Add a line that has just been logged; the first brings all that the metrics have, itself among them."""
         if self.writer is None:
+            from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
             shutil.rmtree(self.folder, ignore_errors=True)
-            self.writer = _writer()(str(self.folder))
+            self.writer = EventFileWriter(str(self.folder))
             for line in read_lines(self.metrics):
                 self._write(line)
         else:
             self._write(figures)
 
     def _write(self, figures: dict[str, Any]) -> None:
-        for name, value in figures.items():
-            if name != "step" and isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
-                self.writer.add_scalar(tag(name), value, figures["step"])
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        values = [
+            Summary.Value(tag=tag(name), simple_value=value)
+            for name, value in figures.items()
+            if name != "step" and isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+        ]
+        self.writer.add_event(Event(step=figures["step"], wall_time=time.time(), summary=Summary(value=values)))
 
     def close(self) -> None:
         """Have everything on the disk."""
@@ -46,23 +55,18 @@ class Events:
 
 
 def tag(name: str) -> str:
-    """What TensorBoard calls a figure: the same of training and of held-out text side by side.
+    """What TensorBoard calls a figure: the same of training and of what is held out side by side.
 
     >>> tag("loss"), tag("validation_loss")
     ('loss/training', 'loss/held_out')
     """
-    what = name.removeprefix("validation_")
-    return f"{what}/{'training' if what == name else 'held_out'}"
+    figure = name.removeprefix("validation_")
+    return f"{figure}/{'training' if figure == name else 'held_out'}"
 
 
-def check() -> None:
+def check_installed() -> None:
     """Say at once what is missing, before anything is made."""
-    _writer()
-
-
-def _writer() -> Any:
     try:
-        from torch.utils.tensorboard import SummaryWriter
+        import tensorboard  # noqa: F401
     except ImportError:
         raise BadInput("--tensorboard needs TensorBoard: pip install 'unmask[tensorboard]'") from None
-    return SummaryWriter

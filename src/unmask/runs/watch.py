@@ -16,7 +16,7 @@ from unmask import progress
 from unmask.console.dashboard import panel, validation_line
 from unmask.errors import BadInput, Interrupted
 from unmask.results import Listed, Watched
-from unmask.runs.history import find, read, summary
+from unmask.runs.history import find_runs, read_history, summarize
 
 PATIENCE = 1.0  # seconds between two looks
 
@@ -33,9 +33,9 @@ def list_runs(folders: Iterable[Path]) -> Listed:
     folders = tuple(folders)
     with progress.task("Looking for runs") as step:
         found = []
-        for path in find(folders):
+        for path in find_runs(folders):
             with suppress(BadInput):  # it has only begun, and was given up since it was found
-                found.append(summary(read(path)))
+                found.append(summarize(read_history(path)))
             step(1, note=f"{len(found)} found")
     return Listed(folders=folders, runs=tuple(sorted(found, key=lambda run: run.age)))
 
@@ -46,7 +46,7 @@ def watch(path: Path, *, once: bool = False, seconds: float = PATIENCE) -> Watch
         raise BadInput(f"{path}: is not a directory; name a run")
     if not seconds > 0:
         raise BadInput(f"--seconds {seconds}: give a number above 0")
-    now = summary(read(path))
+    now = summarize(read_history(path))
     if once or now.state != "running":
         return now
     try:
@@ -54,7 +54,7 @@ def watch(path: Path, *, once: bool = False, seconds: float = PATIENCE) -> Watch
             while now.state == "running":
                 show(now)
                 time.sleep(seconds)
-                now = summary(read(path))
+                now = summarize(read_history(path))
             show(now)
     except KeyboardInterrupt:
         raise Interrupted(f"no longer watching {path}; the run goes on") from None

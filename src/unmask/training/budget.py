@@ -1,4 +1,4 @@
-"""How long to train: steps, tokens or minutes, all of which become steps.
+"""How long to train: steps, tokens, epochs or minutes, all of which become steps.
 
 In: a budget. Out: a number of steps, settled before the first of them, so that the schedule ends with the budget and
 a resumed run ends where it would have.
@@ -13,28 +13,30 @@ from dataclasses import asdict, dataclass
 
 from unmask.errors import BadInput
 from unmask.progress import task
-from unmask.training import loop
+from unmask.training.job import Job
 from unmask.training.machine.distributed import ALONE, World
-from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, VALIDATIONS, Work
-from unmask.training.step import Care
+from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, VALIDATIONS, Session
+from unmask.training.step import StepOptions, take_step
 
 CALIBRATION_SHARE = 0.05  # of the minutes are spent on finding out how long a step takes
 CALIBRATION_STEPS = (4, 40)  # at the least and at the most
+HOW_LONG = "how long? give --minutes, --steps, --tokens or --epochs"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """How long to train: one of the three."""
+    """How long to train: one of the four."""
 
     minutes: float | None = None
     steps: int | None = None
     tokens: int | None = None
+    epochs: float | None = None
 
     def __post_init__(self) -> None:
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        if len(given) > 1:
-            raise BadInput(f"one budget is enough, not {' and '.join('--' + name for name in given)}")
-        for name, value in given.items():
+        budgets = {name: value for name, value in asdict(self).items() if value is not None}
+        if len(budgets) > 1:
+            raise BadInput(f"one budget is enough, not {' and '.join('--' + name for name in budgets)}")
+        for name, value in budgets.items():
             if not value > 0:
                 raise BadInput(f"--{name} {value}: give a number above 0")
 
@@ -44,46 +46,47 @@ class Budget:
         return any(value is not None for value in asdict(self).values())
 
 
-def steps_for(
-    budget: Budget, rows: int, length: int, trial: Callable[[], Work], begun: float, world: World = ALONE
-) -> int:
+def steps_for(budget: Budget, job: Job, trial: Callable[[], Session], begun: float, world: World = ALONE) -> int:
     """How many steps a budget buys; minutes are counted from `begun` and measured on a trial that is thrown away."""
     if budget.steps is not None:
         return budget.steps
     if budget.tokens is not None:
-        return max(1, round(budget.tokens / (rows * length)))
+        return max(1, round(budget.tokens / job.tokens_a_step))
+    if budget.epochs is not None:
+        return max(1, round(budget.epochs * job.steps_an_epoch))
     if budget.minutes is None:
-        raise BadInput("how long? give --minutes, --steps or --tokens")
+        raise BadInput(HOW_LONG)
     seconds = budget.minutes * 60
-    work = trial()
-    a_step = seconds_a_step(work, CALIBRATION_SHARE * seconds, world)
-    a_token = seconds_a_validated_token(work, world)
-    left = seconds - (time.perf_counter() - begun) - a_token * work.held_out_tokens
+    session = trial()
+    a_step = seconds_a_step(session, CALIBRATION_SHARE * seconds, world)
+    a_token = seconds_a_validated_token(session, world)
+    left = seconds - (time.perf_counter() - begun) - a_token * session.validation.tokens
     # each step brings its share of the validations with it
-    steps = int(left / (a_step + a_token * VALIDATIONS * VALIDATION_SHARE * rows * length))
+    steps = int(left / (a_step + a_token * VALIDATIONS * VALIDATION_SHARE * job.tokens_a_step))
     return world.agree(max(1, steps))
 
 
-def seconds_a_step(work: Work, seconds: float, world: World) -> float:
+def seconds_a_step(session: Session, seconds: float, world: World) -> float:
     """The median of a few steps from the middle of the run, where as much is hidden as on average; two warm up."""
-    work.learner.train()
-    middle = work.steps // 2
+    session.learner.train()
+    middle = session.steps // 2
     least, most = CALIBRATION_STEPS
+    options = StepOptions(precision=session.precision)
     times: list[float] = []
     begun = time.perf_counter()
     with task("Calibrating") as progress:
         while world.agree(len(times) < least or (time.perf_counter() - begun < seconds and len(times) < most)):
             before = time.perf_counter()
-            care = Care(precision=work.precision)
-            loop.take_step(work.learner, work.optimizer, work.feed, middle + len(times), world, care=care)
+            step = middle + len(times)
+            take_step(session.learner, session.optimizer, session.source, step=step, world=world, options=options)
             times.append(time.perf_counter() - before)
             progress(1, note=f"{times[-1]:.2f} s a step")
     return statistics.median(times[2:])
 
 
-def seconds_a_validated_token(work: Work, world: World) -> float:
-    """What measuring on held-out text takes."""
+def seconds_a_validated_token(session: Session, world: World) -> float:
+    """What measuring on what is held out takes."""
     begun = time.perf_counter()
-    tokens = min(VALIDATION_TOKENS[0], work.held_out_tokens)
-    work.measure(tokens, world)
+    tokens = min(VALIDATION_TOKENS[0], session.validation.tokens)
+    session.measure(tokens, world)
     return (time.perf_counter() - begun) / max(1, tokens)

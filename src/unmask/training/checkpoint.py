@@ -26,9 +26,8 @@ from torch import Tensor
 from unmask.errors import Damaged
 from unmask.files import seal_holds, sealed, sha256_of, spelled, whole_directory, write_json
 from unmask.progress import say
-
-FILES = ("model.safetensors", "optimizer.safetensors")
-INDEX = "checkpoint.json"
+from unmask.runs.directory import CHECKPOINT_INDEX as INDEX
+from unmask.runs.directory import CHECKPOINT_TENSORS as FILES
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from torch.nn import Parameter
 
 from unmask.errors import BadInput
 from unmask.training.machine.distributed import World
-from unmask.training.machine.sharding import is_part
+from unmask.training.machine.sharding import is_sharded
 
 BUCKET = 2**18  # numbers in a bucket: few enough to leave early, enough to be worth the way
 
@@ -38,7 +38,7 @@ class Gradients:
     def __init__(self, parameters: Iterable[Parameter], world: World) -> None:
         # what is cut up comes out of backward summed already
         learnt = [parameter for parameter in parameters if parameter.requires_grad]
-        self.own = [parameter for parameter in learnt if not is_part(parameter)]
+        self.own = [parameter for parameter in learnt if not is_sharded(parameter)]
         self.whole = len(self.own) == len(learnt)
         self.world = world
 
@@ -56,7 +56,7 @@ class Gradients:
         """The others wait for what this process cannot give them."""
         return BadInput(
             f"out of memory on process {self.world.rank}, in the middle of what it computes with the others: "
-            "begin anew with a smaller --micro"
+            "begin anew with a smaller --micro-batch"
         )
 
     def end_round(self) -> None:

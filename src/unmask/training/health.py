@@ -77,7 +77,7 @@ def usual(before: Sequence[float], least: float) -> float | None:
 
 
 @torch.no_grad()
-def check(weights: Iterable[tuple[str, Tensor]], step: int) -> None:
+def check_weights(weights: Iterable[tuple[str, Tensor]], step: int) -> None:
     """Stop where a weight is not a finite number: no step can be taken from there, and it is not to be saved."""
     for name, tensor in weights:
         if not bool(torch.isfinite(tensor.sum())) and (bad := int((~torch.isfinite(tensor)).sum())):

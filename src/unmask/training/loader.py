@@ -1,7 +1,7 @@
 """Batches prepared ahead of the loop, by processes of their own.
 
-In: a feed and the first step. Out: the lessons of that step and the following ones, the same as the feed's own whoever
-prepares them: a batch is a function of its number. Each process holds one batch ready and a few more asked for.
+In: a source and the first step. Out: the micro-batches of that step and the following ones, the same whoever prepares
+them: a batch is a function of its request. Each process holds one batch ready and a few more asked for.
 
 A process that dies is noticed, said and started again with what it still owed; where they keep dying, or a batch
 cannot be prepared, the loop prepares for itself, and an error comes up where its cause is.
@@ -20,14 +20,12 @@ import sys
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import fields
 from itertools import islice
 from types import TracebackType
+from typing import Any
 
-from unmask.pretraining.batches import Examples, Stretch
-from unmask.pretraining.feed import Feed, Lesson
 from unmask.progress import say
-from unmask.records import Batch
+from unmask.training.job import MicroBatch, Preparer, Request, Source
 from unmask.training.worker import receive, send
 
 AHEAD = 3  # batches asked of a process: one in the pipe, one in its hands, one to go on with
@@ -40,9 +38,9 @@ GONE = (EOFError, OSError)
 class Worker:
     """One process, what it was asked for and what it still owes."""
 
-    def __init__(self, examples: Examples) -> None:
-        self.examples = examples
-        self.owed: deque[Stretch] = deque()
+    def __init__(self, preparer: Preparer) -> None:
+        self.preparer = preparer
+        self.owed: deque[Request] = deque()
         self._start()
 
     def _start(self) -> None:
@@ -60,19 +58,19 @@ class Worker:
         if hasattr(fcntl, "F_SETPIPE_SZ"):
             with suppress(OSError):  # more than this user may have
                 fcntl.fcntl(self.telling.fileno(), fcntl.F_SETPIPE_SZ, PIPE)
-        send(self.asking, self.examples)
-        for stretch in self.owed:
-            send(self.asking, stretch)
+        send(self.asking, self.preparer)
+        for request in self.owed:
+            send(self.asking, request)
 
-    def ask(self, stretch: Stretch) -> None:
+    def ask(self, request: Request) -> None:
         """Have a batch prepared."""
-        self.owed.append(stretch)
+        self.owed.append(request)
         with suppress(*GONE):  # noticed when the batch is waited for
-            send(self.asking, stretch)
+            send(self.asking, request)
 
-    def take(self) -> Batch | None:
+    def take(self) -> Any:
         """The first batch that is owed, none where it cannot be prepared; owed still where the process is gone."""
-        batch: Batch | None = receive(self.telling)
+        batch = receive(self.telling)
         self.owed.popleft()
         return batch
 
@@ -94,27 +92,26 @@ class Worker:
 
 
 class Loader:
-    """The lessons of one step after the other, prepared by so many processes; with none, by the loop itself."""
+    """The micro-batches of one step after the other, prepared by so many processes; with none, by the loop itself."""
 
-    def __init__(self, feed: Feed, share: Sequence[int], *, first: int = 0, workers: int = 0) -> None:
-        self.feed, self.share = feed, share
-        self.coming = (stretch for step in range(first, feed.steps) for _, _, stretch in feed.planned(step, share))
+    def __init__(self, source: Source, share: Sequence[int], *, first: int = 0, workers: int = 0) -> None:
+        self.source, self.share = source, share
+        self.coming = (each.request for step in range(first, source.steps) for each in source.planned(step, share))
         self.asked = self.taken = 0  # batches: who prepares one follows from its number
         self.deaths = 0
         self.workers: list[Worker] = []
-        plain = Examples(**{each.name: getattr(feed, each.name) for each in fields(Examples)})
         try:
             for _ in range(workers):
-                self.workers.append(Worker(plain))
+                self.workers.append(Worker(source.preparer))
         except GONE as error:
             self._give_up(f"cannot be started ({error})")
 
-    def lessons(self, step: int) -> list[Lesson]:
-        """The lessons of a step; steps are asked for in their order."""
-        planned = self.feed.planned(step, self.share)
-        return [Lesson(number, objective, self._batch(stretch)) for number, objective, stretch in planned]
+    def micro_batches(self, step: int) -> list[MicroBatch]:
+        """The micro-batches of a step; steps are asked for in their order."""
+        planned = self.source.planned(step, self.share)
+        return [MicroBatch(each.number, each.objective, self._batch(each.request)) for each in planned]
 
-    def _batch(self, stretch: Stretch) -> Batch:
+    def _batch(self, request: Request) -> Any:
         while self.workers:
             self._ask()
             if self.asked == self.taken:  # beyond the last step: nobody was asked for it
@@ -129,12 +126,12 @@ class Loader:
             if batch is None:
                 break
             return batch
-        return self.feed.batch(stretch)
+        return self.source.preparer.batch(request)
 
     def _ask(self) -> None:
         """Ask for as much as may be prepared ahead, each process in its turn."""
-        for stretch in islice(self.coming, AHEAD * len(self.workers) - (self.asked - self.taken)):
-            self.workers[self.asked % len(self.workers)].ask(stretch)
+        for request in islice(self.coming, AHEAD * len(self.workers) - (self.asked - self.taken)):
+            self.workers[self.asked % len(self.workers)].ask(request)
             self.asked += 1
 
     def _restart(self, worker: Worker) -> None:

@@ -1,4 +1,4 @@
-"""The optimizer: Muon on the matrices of the layers, AdamW on everything else, and the rate over the run.
+"""The optimizer: Muon on the matrices of the layers, AdamW on everything else, and the learning rate over the run.
 
 Muon (Jordan et al. 2024) replaces each matrix's momentum by the nearest orthogonal matrix, found by a Newton–Schulz
 iteration. torch's own does so in bfloat16, one matrix at a time, which a CPU without bfloat16 units does slowly;
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product as pairs
 from math import sqrt
 
 import torch
 from torch import Tensor
 from torch.nn import Embedding, Module
 
-from unmask.training.machine.sharding import is_part, part_of, whole
+from unmask.training.machine.sharding import is_sharded, shard_like, whole
 
 NEWTON_SCHULZ = (
     3.4445,
@@ -27,26 +28,31 @@ ROUNDS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Optimizing:
-    """Settings of the optimizer; a rate of 0 for `muon` leaves every weight to AdamW."""
+    """Settings of the optimizer; a learning rate of 0 for Muon leaves every weight to AdamW."""
 
-    muon: float = 3e-2  # learning rate of the matrices
+    muon_lr: float = 3e-2  # of the matrices
     momentum: float = 0.9
-    adamw: float = 3e-3  # learning rate of embeddings, norms, biases and the head
+    adamw_lr: float = 3e-3  # of embeddings, norms, biases and the head
     betas: tuple[float, float] = (0.9, 0.98)
     weight_decay: float = 0.01
     clip: float = 1.0  # largest norm of the whole gradient
     warmup: float = 0.05  # part of the steps over which the rate rises
     decay: float = 0.25  # part of the steps over which it falls to 0
 
+    @property
+    def learning_rates(self) -> dict[str, float]:
+        """By optimizer, those that are in use."""
+        return {"muon": self.muon_lr, "adamw": self.adamw_lr} if self.muon_lr > 0 else {"adamw": self.adamw_lr}
+
     def slower(self, times: float) -> Optimizing:
         """The same with both learning rates divided."""
-        return replace(self, muon=self.muon / times, adamw=self.adamw / times)
+        return replace(self, muon_lr=self.muon_lr / times, adamw_lr=self.adamw_lr / times)
 
 
-def rate_at(step: int, steps: int, warmup: float, decay: float) -> float:
+def lr_factor(step: int, steps: int, warmup: float, decay: float) -> float:
     """The part of the full learning rate at a step: warm-up, stable, then 1 − √ decay, 0 when the budget ends.
 
-    >>> [round(rate_at(step, 10, warmup=0.2, decay=0.4), 2) for step in range(10)]
+    >>> [round(lr_factor(step, 10, warmup=0.2, decay=0.4), 2) for step in range(10)]
     [0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 0.55, 0.37, 0.23, 0.11]
     """
     rising = max(1, round(steps * warmup))
@@ -111,7 +117,7 @@ class Muon(torch.optim.Optimizer):
                     by_shape.setdefault(parameter.shape, []).append(parameter)
             for (rows, columns), parameters in by_shape.items():
                 updates = orthogonal(torch.stack([whole(each) for each in self._ahead(parameters, group["momentum"])]))
-                parts = [part_of(update, parameter) for update, parameter in zip(updates, parameters, strict=True)]
+                parts = [shard_like(update, parameter) for update, parameter in zip(updates, parameters, strict=True)]
                 torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
                 torch._foreach_add_(parameters, parts, alpha=-group["lr"] * sqrt(max(1.0, rows / columns)))
 
@@ -126,6 +132,22 @@ class Muon(torch.optim.Optimizer):
         return torch._foreach_lerp(gradients, velocities, momentum)
 
 
+@dataclass(frozen=True)
+class Part:
+    """One of the optimizers, with what it has: its weights, its learning rate, and how much it keeps of each weight."""
+
+    name: str
+    optimizer: torch.optim.Optimizer
+    lr: float
+    averages: int  # numbers that are kept of each weight
+    counters: bool  # whether each tensor brings a counter along
+
+    @property
+    def parameters(self) -> list[Tensor]:
+        """The weights that it moves."""
+        return [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
+
+
 class Optimizer:
     """Both optimizers as one: a rate for the step, a step, and a state of named tensors."""
 
@@ -134,54 +156,53 @@ class Optimizer:
         self.names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
         tables = {module.weight for module in model.modules() if isinstance(module, Embedding)}
         inside = [p for p in self.names if p.ndim == 2 and _is_a_matrix(self.names[p]) and p not in tables]
-        matrices = inside if settings.muon > 0 else []
+        matrices = inside if settings.muon_lr > 0 else []
         chosen = set(matrices)
         rest = [p for p in self.names if p not in chosen]
         decay = {True: settings.weight_decay, False: 0.0}
         groups = [  # one kernel takes what is whole, or what is cut up, and not both
-            {"params": [p for p in rest if (p.ndim >= 2, is_part(p)) == (matrix, cut)], "weight_decay": decay[matrix]}
-            for matrix in (True, False)
-            for cut in (False, True)
+            {"params": [p for p in rest if (p.ndim >= 2, is_sharded(p)) == kind], "weight_decay": decay[kind[0]]}
+            for kind in pairs((True, False), (False, True))
         ]
-        adamw = torch.optim.AdamW(groups, lr=settings.adamw, betas=settings.betas, fused=True)
-        self.parts: list[tuple[torch.optim.Optimizer, float]] = [(adamw, settings.adamw)]
+        adamw = torch.optim.AdamW(groups, lr=settings.adamw_lr, betas=settings.betas, fused=True)
+        self.parts = [Part("adamw", adamw, settings.adamw_lr, averages=2, counters=True)]
         if matrices:
-            muon = Muon(matrices, settings.muon, settings.momentum, settings.weight_decay)
-            self.parts.append((muon, settings.muon))
+            muon = Muon(matrices, settings.muon_lr, settings.momentum, settings.weight_decay)
+            self.parts.append(Part("muon", muon, settings.muon_lr, averages=1, counters=False))
 
     def step(self, step: int, steps: int) -> None:
         """One step at the rate that this step of the run has."""
-        factor = rate_at(step, steps, self.settings.warmup, self.settings.decay)
-        for part, rate in self.parts:
-            for group in part.param_groups:
-                group["lr"] = rate * factor
-            part.step()
+        factor = lr_factor(step, steps, self.settings.warmup, self.settings.decay)
+        for part in self.parts:
+            for group in part.optimizer.param_groups:
+                group["lr"] = part.lr * factor
+            part.optimizer.step()
 
     def clear(self) -> None:
         """Forget the gradients."""
-        for part, _ in self.parts:
-            part.zero_grad(set_to_none=True)
+        for part in self.parts:
+            part.optimizer.zero_grad(set_to_none=True)
 
     def tensors(self) -> dict[str, Tensor]:
         """The whole state, a name for each tensor: `layer.weight/momentum`."""
         return {
             f"{self.names[parameter]}/{key}": whole(value)
-            for part, _ in self.parts
-            for parameter, state in part.state.items()
+            for part in self.parts
+            for parameter, state in part.optimizer.state.items()
             for key, value in state.items()
         }
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         """Take up a state that `tensors` gave."""
         owners = {name: parameter for parameter, name in self.names.items()}
-        home = {p: part for part, _ in self.parts for group in part.param_groups for p in group["params"]}
+        home = {parameter: part.optimizer for part in self.parts for parameter in part.parameters}
         for key, value in tensors.items():
             name, _, kind = key.rpartition("/")
             owner = owners[name]
             if value.ndim and value.shape != owner.shape:
                 raise ValueError(f"{key} is {tuple(value.shape)}, not {tuple(owner.shape)}")
             value = value.to(owner.device)
-            home[owner].state[owner][kind] = part_of(value, owner) if value.ndim else value
+            home[owner].state[owner][kind] = shard_like(value, owner) if value.ndim else value
 
 
 def _is_a_matrix(name: str) -> bool:

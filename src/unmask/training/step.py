@@ -1,6 +1,6 @@
 """One step: micro-batches to gradients to weights.
 
-In: a model and the lessons of a step. Out: the model, changed or, where the step is not sound, left as it was.
+In: a learner and the micro-batches of a step. Out: the learner, changed or, where the step is unsound, left as it was.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import torch
 from torch.nn import Module
 
 from unmask.objectives.objective import Objective, Outcome
-from unmask.pretraining.feed import Feed, Lesson
 from unmask.randomness import Draws
 from unmask.training.gradients import gradients_of
 from unmask.training.health import Recent
-from unmask.training.machine.distributed import World
-from unmask.training.machine.memory import cut, fitting
+from unmask.training.job import MicroBatch, Source, micro_batches_of
+from unmask.training.machine.distributed import ALONE, World
+from unmask.training.machine.memory import fitting
 from unmask.training.machine.sharding import clip
 from unmask.training.optimizer import Optimizer
 from unmask.training.precision import FLOAT32, Precision
@@ -28,25 +28,25 @@ from unmask.training.sums import Sums
 
 
 @dataclass(frozen=True)
-class Stepped:
+class StepResult:
     """What one step did."""
 
     loss: float
     figures: dict[str, float]  # what its objectives measured
-    predicted: int
+    tokens: int
+    predictions: int
     gradient: float  # norm before clipping
     finite: bool
     applied: bool
     spike: str | None  # what was far above the steps before, in words
-    tokens: int
-    parts: int  # that a micro-batch was computed in
+    splits: int  # that a micro-batch was computed in
 
 
-@dataclass(frozen=True)
-class Care:
-    """What a step is to look out for."""
+@dataclass(frozen=True, kw_only=True)
+class StepOptions:
+    """How a step is computed, and what it is to look out for."""
 
-    parts: int = 1  # that a micro-batch is computed in
+    splits: int = 1  # that a micro-batch is computed in, for it to fit into memory
     recent: Recent = field(default_factory=Recent)
     skip_spikes: bool = False
     overlap: bool = True  # whether gradients may leave for other processes before all are computed
@@ -56,74 +56,91 @@ class Care:
 def take_step(
     learner: Module,
     optimizer: Optimizer,
-    feed: Feed,
+    source: Source,
+    *,
     step: int,
-    world: World,
-    lessons: Sequence[Lesson] | None = None,
-    care: Care | None = None,
-) -> Stepped:
+    world: World = ALONE,
+    micro_batches: Sequence[MicroBatch] | None = None,
+    options: StepOptions | None = None,
+) -> StepResult:
     """One step: everything predicted in its micro-batches weighs alike; non-finite numbers are never applied."""
-    care = care or Care()
-    if lessons is None:
-        lessons = feed.lessons(step, world.share(feed.micros))
-    sums = Sums(feed.objectives(step))
-    for lesson in lessons:
-        sums.count(lesson.objective, lesson.batch)
-    sums.counted(world)
-    parts = learn(learner, feed, lessons, sums, world, care)
-    sums.added(world)
-    care.precision.reduce(learner.parameters())
+    options = options or StepOptions()
+    if micro_batches is None:
+        micro_batches = micro_batches_of(source, step, world.share(source.micro_batches))
+    sums = Sums([planned.objective for planned in source.planned(step)])
+    for micro_batch in micro_batches:
+        sums.count(micro_batch.objective, micro_batch.batch)
+    sums.reduce_counts(world)
+    splits = accumulate_gradients(learner, source, micro_batches, sums, world, options)
+    sums.reduce_losses(world)
+    options.precision.reduce(learner.parameters())
     norm = clip(learner.parameters(), optimizer.settings.clip)
     finite = isfinite(sums.loss) and isfinite(norm)
-    care.precision.learn(finite)
-    spike = care.recent.spike(sums.loss, norm) if finite else None
-    applied = finite and not (spike and care.skip_spikes)
+    options.precision.learn(finite)
+    spike = options.recent.spike(sums.loss, norm) if finite else None
+    applied = finite and not (spike and options.skip_spikes)
     if applied:
-        optimizer.step(step, feed.steps)
+        optimizer.step(step, source.steps)
     optimizer.clear()
-    figures, predicted, tokens = sums.figures, int(sums.predicted), int(sums.tokens)
-    return Stepped(sums.loss, figures, predicted, norm, finite, applied, spike, tokens, parts)
+    return StepResult(
+        loss=sums.loss,
+        figures=sums.figures,
+        tokens=int(sums.tokens),
+        predictions=int(sums.predictions),
+        gradient=norm,
+        finite=finite,
+        applied=applied,
+        spike=spike,
+        splits=splits,
+    )
 
 
-def learn(learner: Module, feed: Feed, lessons: Sequence[Lesson], sums: Sums, world: World, care: Care) -> int:
+def accumulate_gradients(
+    learner: Module,
+    source: Source,
+    micro_batches: Sequence[MicroBatch],
+    sums: Sums,
+    world: World,
+    options: StepOptions,
+) -> int:
     """The gradients of a step and its sums; in how many parts a micro-batch went into memory."""
     gradients = gradients_of(learner.parameters(), world)
-    rounds: list[Sequence[Lesson]] = [lessons]
+    rounds: list[Sequence[MicroBatch]] = [micro_batches]
     if world.reproducible:  # one by one, and as many rounds for a process with fewer micro-batches
-        rounds = [lessons[nth : nth + 1] for nth in range(-(-feed.micros // world.size))]
-    parts = care.parts
-    for some in rounds:
-        last = care.overlap and bool(some) and some[-1] is lessons[-1]
+        rounds = [micro_batches[nth : nth + 1] for nth in range(-(-source.micro_batches // world.size))]
+    splits = options.splits
+    for turn in rounds:
+        last = options.overlap and bool(turn) and turn[-1] is micro_batches[-1]
         before_last = gradients.expect_last if last else None
-        compute = partial(outcomes_of, learner, some, sums, feed.seed, care.precision, before_last)
-        parts, outcomes = fitting(compute, gradients.start_again, parts=parts, rows=feed.micro, length=feed.length)
+        compute = partial(outcomes_of, learner, turn, sums, source.seed, options.precision, before_last)
+        splits, outcomes = fitting(compute, gradients.start_again, parts=splits, rows=source.micro_batch_rows)
         for objective, outcome in outcomes:
             sums.add(objective, outcome)
         gradients.end_round()
     gradients.settle()
-    return parts
+    return splits
 
 
 def outcomes_of(
     learner: Module,
-    lessons: Sequence[Lesson],
+    micro_batches: Sequence[MicroBatch],
     sums: Sums,
     seed: int,
     precision: Precision,
     before_last: Callable[[], None] | None,
-    parts: int,
+    splits: int,
 ) -> list[tuple[Objective, Outcome]]:
     """What each part of each micro-batch gave, its gradients added to those of the learner."""
-    pieces = [(lesson, nth, piece) for lesson in lessons for nth, piece in enumerate(cut(lesson.batch, parts))]
+    parts = [(micro, nth, part) for micro in micro_batches for nth, part in enumerate(micro.batch.cut(splits))]
     outcomes = []
-    for left, (lesson, nth, piece) in zip(reversed(range(len(pieces))), pieces, strict=True):
-        torch.manual_seed(micro_batch_seed(seed, lesson.number, nth))
+    for left, (micro, nth, part) in zip(reversed(range(len(parts))), parts, strict=True):
+        torch.manual_seed(micro_batch_seed(seed, micro.number, nth))
         with precision.casting():
-            outcome = lesson.objective.outcome(learner, piece)
+            outcome = micro.objective.outcome(learner, part)
         if before_last and not left:
             before_last()
-        precision.enlarged(sums.loss_of(lesson.objective, outcome)).backward()
-        outcomes.append((lesson.objective, outcome))
+        precision.enlarged(sums.loss_of(micro.objective, outcome)).backward()
+        outcomes.append((micro.objective, outcome))
     return outcomes
 
 

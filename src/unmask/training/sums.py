@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from unmask.objectives.objective import Objective, Outcome
-from unmask.records import Batch, Reals
+from unmask.records import Reals
+from unmask.training.job import Batch
 from unmask.training.machine.distributed import World
 
-Part = tuple[Objective, str]  # a term or a tally of an objective
+Key = tuple[Objective, str]  # a term or a tally of an objective
 
 
 class Sums:
@@ -28,18 +29,18 @@ class Sums:
     def __init__(self, objectives: Sequence[Objective]) -> None:
         self.objectives = list(dict.fromkeys(objectives))
         self.shares = {each: objectives.count(each) / len(objectives) for each in self.objectives}
-        self.counts: dict[Part, float] = {(each, term): 0.0 for each in self.objectives for term in each.terms}
-        self.losses: dict[Part, float] = dict.fromkeys(self.counts, 0.0)
-        self.tallies: dict[Part, Reals] = {
+        self.counts: dict[Key, float] = {(each, term): 0.0 for each in self.objectives for term in each.terms}
+        self.losses: dict[Key, float] = dict.fromkeys(self.counts, 0.0)
+        self.tallies: dict[Key, Reals] = {
             (each, name): np.zeros(size) for each in self.objectives for name, size in each.tallied.items()
         }
-        self.tokens = self.predicted = 0.0
+        self.tokens = self.predictions = 0.0
 
     def count(self, objective: Objective, batch: Batch) -> None:
         """Take note of how much there is to predict in a micro-batch."""
         counts = objective.counts(batch)
         self.tokens += batch.tokens
-        self.predicted += batch.hidden
+        self.predictions += batch.predictions
         for term, count in counts.items():
             self.counts[objective, term] += count
 
@@ -50,12 +51,12 @@ class Sums:
         for name, tally in outcome.tallies.items():
             self.tallies[objective, name] += tally.detach().double().reshape(-1).cpu().numpy()
 
-    def counted(self, world: World) -> None:
+    def reduce_counts(self, world: World) -> None:
         """Make the counts those of all processes."""
-        *counts, self.tokens, self.predicted = world.total(*self.counts.values(), self.tokens, self.predicted)
+        *counts, self.tokens, self.predictions = world.total(*self.counts.values(), self.tokens, self.predictions)
         self.counts = dict(zip(self.counts, counts, strict=True))
 
-    def added(self, world: World) -> None:
+    def reduce_losses(self, world: World) -> None:
         """Make the losses and the tallies those of all processes."""
         sizes = [len(tally) for tally in self.tallies.values()]
         tallies = [number for tally in self.tallies.values() for number in tally]
@@ -75,8 +76,8 @@ class Sums:
     def loss(self) -> float:
         """The loss of the step."""
         return sum(
-            self.shares[part[0]] * part[0].terms[part[1]] * total / max(1.0, self.counts[part])
-            for part, total in self.losses.items()
+            self.shares[objective] * objective.terms[term] * total / max(1.0, self.counts[objective, term])
+            for (objective, term), total in self.losses.items()
         )
 
     @property

@@ -1,6 +1,6 @@
 """A process that prepares batches ahead of the training loop.
 
-In, on standard input: the examples once, then stretches of blocks. Out, on standard output: a batch for each, in the
+In, on standard input: what prepares batches once, then requests. Out, on standard output: a batch for each, in the
 order they were asked for, or none where it cannot be prepared. It ends when whoever started it closes the pipe or
 dies, so it is never left over.
 
@@ -13,9 +13,6 @@ import os
 import pickle
 import sys
 from typing import IO, Any
-
-from unmask.pretraining.batches import Examples, Stretch
-from unmask.records import Batch
 
 LENGTH = 8  # bytes that say how long a message is
 
@@ -41,9 +38,9 @@ def _exactly(pipe: IO[bytes], count: int) -> bytes:
     return text
 
 
-def _prepared(examples: Examples, stretch: Stretch) -> Batch | None:
+def _prepared(preparer: Any, request: Any) -> Any:
     try:
-        return examples.batch(stretch)
+        return preparer.batch(request)
     except Exception:
         return None  # the loop, which then prepares it, has the error where somebody sees it
 
@@ -53,9 +50,9 @@ def main() -> None:
     asked, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a stray print must not come between two batches
     try:
-        examples = receive(asked)
+        preparer = receive(asked)
         while True:
-            send(told, _prepared(examples, receive(asked)))
+            send(told, _prepared(preparer, receive(asked)))
     except (EOFError, BrokenPipeError):
         pass
     finally:

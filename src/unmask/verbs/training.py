@@ -22,9 +22,10 @@ def plan(
     minutes: float | None = None,
     steps: int | None = None,
     tokens: int | None = None,
+    epochs: float | None = None,
     length: int | None = None,
-    rows: int | None = None,
-    micro: int | None = None,
+    batch_size: int | None = None,
+    micro_batch: int | None = None,
     compare: Location | None = None,
 ) -> Planned:
     """Say what a training would take, before it is begun.
@@ -42,9 +43,10 @@ def plan(
         minutes: The budget in minutes of training.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
+        epochs: The budget in passes over the data.
         length: Tokens in a block.
-        rows: Blocks in a step.
-        micro: Blocks in a micro-batch.
+        batch_size: Blocks in a step.
+        micro_batch: Blocks in a micro-batch.
         compare: A run, whose recipe is planned and compared with what it really took.
     """
     if data is None and (vocab_size is None or vocab_size < LEAST_VOCABULARY):
@@ -58,16 +60,16 @@ def plan(
     from unmask.tokens.store.dataset import Dataset
     from unmask.training.budget import Budget
 
-    budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
+    budget = Budget(minutes=minutes, steps=steps, tokens=tokens, epochs=epochs)
     given = None if hardware is None else hardware_named(hardware, precision)
-    text = Imagined(vocab_size or 0) if data is None else Dataset.open(data)
-    chosen = recipe_named(recipe, **named(length=length, rows=rows, micro=micro))
+    text = Imagined.of(vocab_size or 0) if data is None else Dataset.open(data)
+    chosen = recipe_named(recipe, **named(length=length, batch_size=batch_size, micro_batch=micro_batch))
     if compare is not None:
         chosen, taken = forecast.recipe_of(Path(compare))
         budget = budget if budget.given else Budget(steps=taken)
         precision = precision or forecast.precision_of(Path(compare))
-    planned = forecast.plan(chosen, text, budget, given, precision=precision, utilisation=utilisation)
-    return planned if compare is None else forecast.compare(planned, Path(compare))
+    planned = forecast.forecast(chosen, text, budget, given, precision=precision, utilisation=utilisation)
+    return planned if compare is None else forecast.compare_with_run(planned, Path(compare))
 
 
 def pretrain(
@@ -79,23 +81,25 @@ def pretrain(
     minutes: float | None = None,
     steps: int | None = None,
     tokens: int | None = None,
+    epochs: float | None = None,
     objective: str | None = None,
     policy: str | None = None,
     rate: str | None = None,
     phrases: Location | None = None,
     static_masks: bool = False,
     length: int | None = None,
-    rows: int | None = None,
-    micro: int | None = None,
+    batch_size: int | None = None,
+    micro_batch: int | None = None,
     seed: int = 0,
     resume: bool = False,
     save_seconds: float = 120.0,
+    keep_best: bool = False,
     report: bool = True,
     tensorboard: bool = False,
     reproducible: bool = False,
     device: str = "auto",
     precision: str = "float32",
-    checkpointing: bool = False,
+    recompute: bool = False,
     compile: bool = False,
     shard: bool = False,
     workers: int | None = None,
@@ -103,7 +107,7 @@ def pretrain(
 ) -> Trained:
     """Train an encoder to restore hidden tokens.
 
-    The budget is one of --minutes, --steps or --tokens. Ctrl-C saves and stops; --resume goes on. The run
+    The budget is one of --minutes, --steps, --tokens or --epochs. Ctrl-C saves and stops; --resume goes on. The run
     ends with a model directory that transformers loads.
 
     Args:
@@ -113,36 +117,38 @@ def pretrain(
         minutes: The budget in minutes of training.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
+        epochs: The budget in passes over the data.
         objective: What is learnt, if not the recipe's own: "mlm 0.7, causal 0.3" or "causal until 0.25; mlm".
         policy: What is hidden: token, word, span, ngram, "span 0.7, token 0.3" or "token until 0.5; word".
         rate: How much is hidden: 0.15, or a schedule such as "linear 0.3 0.15".
         phrases: A file with a phrase a line for entity, phrase and collocation, instead of what the data marks.
         static_masks: Hide the same tokens in every epoch, instead of others each time.
         length: Tokens in a block.
-        rows: Blocks in a step.
-        micro: Blocks in a micro-batch: what is computed at once, and what processes share out.
+        batch_size: Blocks in a step.
+        micro_batch: Blocks in a micro-batch: what is computed at once, and what processes share out.
         seed: Where the weights, the order of the blocks and the hidden positions come from.
         resume: Go on with the run that is already there.
         save_seconds: How often to save a checkpoint; it changes nothing of what is trained.
+        keep_best: Keep the moment of the lowest held-out loss beside the newest, and export that one.
         report: Draw the run as plot.png and report.html in the run directory, now and then and in the end.
         tensorboard: Write events for TensorBoard too (pip install 'unmask[tensorboard]').
         reproducible: Add gradients in a fixed order: the same weights, to the bit, on any number of processes.
         device: Where to compute: auto, cpu, cuda or mps.
         precision: Of products: float32, bfloat16 or float16; weights stay float32.
-        checkpointing: Compute each layer again in backward instead of keeping what happened in it: less memory.
+        recompute: Compute each layer again in backward instead of keeping what happened in it: less memory.
         compile: Compile the layers with torch.compile; a minute or more at the start.
         shard: Cut the layers up among the processes, so that none holds them all (FSDP2).
         workers: Processes that prepare batches ahead; none by default on a CPU, two on a GPU. The same batches.
         skip_spikes: Leave out steps whose loss or gradient is far above the ones before; they are logged either way.
     """
-    from unmask.pretraining.pretrain import Saving
     from unmask.pretraining.pretrain import pretrain as run
     from unmask.pretraining.recipes import recipe as recipe_named
     from unmask.training.budget import Budget
     from unmask.training.machine.computing import Computing
+    from unmask.training.run_job import Saving
 
-    budget = Budget(minutes=minutes, steps=steps, tokens=tokens)
-    computing = Computing(device=device, precision=precision, checkpointing=checkpointing, compile=compile, shard=shard)
+    budget = Budget(minutes=minutes, steps=steps, tokens=tokens, epochs=epochs)
+    computing = Computing(device=device, precision=precision, recompute=recompute, compile=compile, shard=shard)
     settings = named(
         objective=objective,
         policy=policy,
@@ -151,10 +157,10 @@ def pretrain(
         static_masks=static_masks,
         skip_spikes=skip_spikes,
         length=length,
-        rows=rows,
-        micro=micro,
+        batch_size=batch_size,
+        micro_batch=micro_batch,
     )
-    saving = Saving(seconds=save_seconds, report=report, tensorboard=tensorboard)
+    saving = Saving(seconds=save_seconds, best=keep_best, report=report, tensorboard=tensorboard)
     return run(
         Path(data),
         Path(out),

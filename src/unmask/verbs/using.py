@@ -48,11 +48,11 @@ def compare(
     minutes: float | None = None,
     tokens: int | None = None,
     flops: float | None = None,
-    classify: Location | None = None,
-    tag: Location | None = None,
+    probe_texts: Location | None = None,
+    probe_tags: Location | None = None,
     phrases: Location | None = None,
     length: int | None = None,
-    rows: int | None = None,
+    batch_size: int | None = None,
     seed: int = 0,
     resume: bool = False,
 ) -> Comparison:
@@ -68,11 +68,11 @@ def compare(
         minutes: The budget of each recipe in minutes of training.
         tokens: The budget of each in tokens seen.
         flops: The budget of each in floating-point operations, such as 1e15.
-        classify: A JSONL file with a text and its label on each line, for a probe of your own.
-        tag: A file with a token, a tab and its tag on each line, blank lines between sentences, for another.
+        probe_texts: A JSONL file with a text and its label on each line, for a probe of your own.
+        probe_tags: A file with a token, a tab and its tag on each line, blank lines between sentences, for another.
         phrases: A file with a phrase a line, for recipes that hide phrases.
         length: Tokens in a block.
-        rows: Blocks in a step.
+        batch_size: Blocks in a step.
         seed: Where the weights, the order of the blocks and the hidden positions come from.
         resume: Go on with the comparison that is already there.
     """
@@ -83,15 +83,15 @@ def compare(
     from unmask.pretraining.recipes import recipe
     from unmask.training.budget import Budget
 
-    settings = named(phrases=text_of(phrases), length=length, rows=rows)
+    settings = named(phrases=text_of(phrases), length=length, batch_size=batch_size)
     return run(
         Path(data),
         Path(out),
         [recipe(name.strip(), **settings) for name in recipes.split(",") if name.strip()],
         Budget(minutes=minutes, tokens=tokens),
         flops=flops,
-        classify=None if classify is None else Path(classify),
-        tag=None if tag is None else Path(tag),
+        probe_texts=None if probe_texts is None else Path(probe_texts),
+        probe_tags=None if probe_tags is None else Path(probe_tags),
         seed=seed,
         resume=resume,
     )

@@ -54,7 +54,7 @@ def test_the_tokenizer_learns_from_languages_in_their_smoothed_shares(prepared: 
 
 def test_steps_are_trained_on_languages_in_their_smoothed_shares(prepared: Path) -> None:
     data = Dataset.open(prepared)
-    settings = recipe("xlm-r-tiny", length=32, rows=8, micro=8).training
+    settings = recipe("xlm-r-tiny", length=32, batch_size=8, micro_batch=8).training
     feed = feed_of(settings, data, 1000, seed=0)
     plan = feed.plan(0)
     language = data.languages("train")[plan.pieces.documents]

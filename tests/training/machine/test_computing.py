@@ -13,41 +13,42 @@ from torch._dynamo.utils import counters
 from transformers import MPNetConfig, MPNetForMaskedLM
 
 from unmask.errors import BadInput, Refused
-from unmask.pretraining.pretrain import Saving, pretrain
+from unmask.pretraining.pretrain import Pretraining, pretrain
 from unmask.pretraining.recipes import recipe
+from unmask.pretraining.settings import Recipe
 from unmask.results import Trained
 from unmask.tokens.store.dataset import Dataset
-from unmask.training import loop
 from unmask.training.budget import Budget
 from unmask.training.machine import computing as module
-from unmask.training.machine.computing import Computing, check_compiler, device_for, made_ready
+from unmask.training.machine.computing import Computing, check_compiler, device_for, make_ready
 from unmask.training.machine.distributed import ALONE
-from unmask.training.session import Recipe, Work
+from unmask.training.run_job import Saving
+from unmask.training.session import Session
 
 CPU = torch.device("cpu")
 
 
 def small(name: str, **training: Any) -> Recipe:
     chosen = recipe(name)
-    settings = {"length": 32, "rows": 8, "micro": 8, "dropout": 0.1, **training}
-    return replace(chosen, training=replace(chosen.training, **settings))
+    settings = {"length": 32, "batch_size": 8, "micro_batch": 8, "dropout": 0.1, **training}
+    return replace(chosen, settings=replace(chosen.settings, **settings))
 
 
-def work_of(data: Path, made: Recipe | None = None, **computing: Any) -> Work:
-    return Work.of(Dataset.open(data), made or small("tiny"), 8, 0, Computing(device="cpu", **computing))
+def work_of(data: Path, made: Recipe | None = None, **computing: Any) -> Session:
+    return Session.begin(Pretraining.of(Dataset.open(data), made or small("tiny"), 0).job(), 8, Computing(device="cpu", **computing))
 
 
-def steps(work: Work, count: int, first: int = 0) -> list[float]:
+def steps(work: Session, count: int, first: int = 0) -> list[float]:
     work.learner.train()
     return [
-        loop.take_step(work.learner, work.optimizer, work.feed, step, ALONE).loss
+        take_step(work.learner, work.optimizer, work.source, step=step).loss
         for step in range(first, first + count)
     ]
 
 
-def kept_for_backward(work: Work) -> tuple[int, torch.Tensor]:
+def kept_for_backward(work: Session) -> tuple[int, torch.Tensor]:
     """How many bytes a forward pass keeps, and the gradient it leads to."""
-    (lesson, *_) = work.feed.lessons(0)
+    (lesson, *_) = micro_batches_of(work.source, 0)
     work.learner.train()
     torch.manual_seed(0)
     kept: dict[int, int] = {}
@@ -67,7 +68,7 @@ def kept_for_backward(work: Work) -> tuple[int, torch.Tensor]:
 @pytest.mark.parametrize("name", ["tiny", "bert-tiny"])
 def test_checkpointing_keeps_far_less_for_backward_and_gives_the_same_gradient(data: Path, name: str) -> None:
     usual, gradient = kept_for_backward(work_of(data, small(name)))
-    less, same = kept_for_backward(work_of(data, small(name), checkpointing=True))
+    less, same = kept_for_backward(work_of(data, small(name), recompute=True))
     assert less < usual / 2
     torch.testing.assert_close(same, gradient, rtol=0, atol=1e-6)
 
@@ -75,7 +76,7 @@ def test_checkpointing_keeps_far_less_for_backward_and_gives_the_same_gradient(d
 def test_a_model_that_cannot_be_checkpointed_is_named() -> None:
     config = MPNetConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8)
     with pytest.raises(BadInput, match="--checkpointing: transformers has none for MPNetForMaskedLM; leave it out"):
-        made_ready(MPNetForMaskedLM(config), Computing(checkpointing=True), CPU)
+        make_ready(MPNetForMaskedLM(config), Computing(recompute=True), CPU)
 
 
 @pytest.mark.filterwarnings("ignore")  # torch warns itself while it looks at tensors
@@ -147,7 +148,7 @@ def test_a_run_goes_on_with_or_without_checkpointing_but_in_its_own_precision(da
         train(data, first.path, resume=True, compile=True)
     for newest in sorted((first.path / "checkpoints").iterdir())[1:]:
         newest.rename(tmp_path / "aside")
-    assert train(data, first.path, resume=True, checkpointing=True).weights_sha256 == first.weights_sha256
+    assert train(data, first.path, resume=True, recompute=True).weights_sha256 == first.weights_sha256
 
 
 def test_what_cannot_be_computed_leaves_nothing_behind(

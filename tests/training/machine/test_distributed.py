@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from unmask.errors import BadInput
-from unmask.training.machine.distributed import World, joined
+from unmask.training.machine.distributed import World, process_group
 
-SETTINGS = ["--recipe", "tiny", "--steps", "8", "--length", "32", "--rows", "16", "--micro", "4", "--save-seconds", "0"]
+SETTINGS = ["--recipe", "tiny", "--steps", "8", "--length", "32", "--batch-size", "16", "--micro-batch", "4", "--save-seconds", "0"]
 
 
 # the command line, with a line written for each micro-batch that is trained on: step, number, blocks, hidden positions
@@ -143,7 +143,7 @@ def test_work_that_cannot_be_shared_out_is_refused_before_processes_join(
     micros: int, settings: dict[str, bool], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(BadInput, match=said), joined(micros=micros, **settings):
+    with pytest.raises(BadInput, match=said), process_group(micro_batches=micro_batches, **settings):
         pass
 
 

@@ -12,18 +12,18 @@ from torch import distributed
 from torch.nn import Parameter
 
 from unmask.models.layers import layers_of
+from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
-from unmask.training import checkpoint, loop
+from unmask.training import checkpoint
 from unmask.training.loop import Position
-from unmask.training.machine.distributed import ALONE
-from unmask.training.machine.sharding import clip, is_part, part_of, shard, whole
+from unmask.training.machine.sharding import clip, is_sharded, shard, shard_like, whole
 from unmask.training.optimizer import Optimizer, Optimizing
-from unmask.training.session import Work
+from unmask.training.session import Session
 
 TINY = recipe("tiny")
-RATES = Optimizing(muon=1e-2)  # rounding grows with it, and tolerances are for this one
-SMALL = replace(TINY, training=replace(TINY.training, length=32, rows=8, micro=4, optimizing=RATES))
+RATES = Optimizing(muon_lr=1e-2)  # rounding grows with it, and tolerances are for this one
+SMALL = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=8, micro_batch=4, optimizing=RATES))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -33,23 +33,23 @@ def group() -> Iterator[None]:
     distributed.destroy_process_group()
 
 
-def work_of(data: Path, *, sharded: bool) -> Work:
-    work = Work.of(Dataset.open(data), SMALL, 8, 0)
+def work_of(data: Path, *, sharded: bool) -> Session:
+    work = Session.begin(Pretraining.of(Dataset.open(data), SMALL, 0).job(), 8)
     if sharded:
         shard(work.learner, torch.device("cpu"), 1)
-        work = replace(work, optimizer=Optimizer(work.learner, SMALL.training.optimizing))
+        work = replace(work, optimizer=Optimizer(work.learner, SMALL.settings.optimizing))
     return work
 
 
-def steps(work: Work, *numbers: int) -> list[float]:
+def steps(work: Session, *numbers: int) -> list[float]:
     work.learner.train()
-    return [loop.take_step(work.learner, work.optimizer, work.feed, step, ALONE).loss for step in numbers]
+    return [take_step(work.learner, work.optimizer, work.source, step=step).loss for step in numbers]
 
 
 def test_the_layers_are_cut_and_everything_else_is_whole(data: Path) -> None:
     work = work_of(data, sharded=True)
     inside = {parameter for layer in layers_of(work.learner) for parameter in layer.parameters()}
-    assert inside and {p for p in work.learner.parameters() if is_part(p)} == inside
+    assert inside and {p for p in work.learner.parameters() if is_sharded(p)} == inside
     assert work.parameters == work_of(data, sharded=False).parameters
 
 
@@ -69,7 +69,7 @@ def test_a_checkpoint_goes_on_cut_up_or_whole(data: Path, tmp_path: Path, before
     steps(first, 0, 1)
     first.save(tmp_path, Position(step=2), keep=1)
     saved = checkpoint.newest(tmp_path)
-    assert saved is not None and not any(map(is_part, saved.model.values()))
+    assert saved is not None and not any(map(is_sharded, saved.model.values()))
     assert second.go_on(saved).step == 2
     torch.testing.assert_close(steps(second, 2, 3), steps(first, 2, 3), rtol=0, atol=1e-5)
 
@@ -82,7 +82,7 @@ def test_what_is_exported_is_whole_and_has_the_weights_of_the_parts(data: Path) 
     for (name, part), (same, parameter) in zip(
         work.learner.named_parameters(), exported.named_parameters(), strict=True
     ):
-        assert name == same and not is_part(parameter)
+        assert name == same and not is_sharded(parameter)
         assert torch.equal(whole(part), parameter)
 
 
@@ -92,7 +92,7 @@ def test_the_norm_of_parts_and_wholes_together_is_that_of_one_row(data: Path) ->
     rows: list[torch.Tensor] = []
     for parameter in work.learner.parameters():
         rows.append(torch.randn(parameter.shape, generator=draw))
-        parameter.grad = part_of(rows[-1].clone(), parameter)
+        parameter.grad = shard_like(rows[-1].clone(), parameter)
     norm = torch.cat([row.flatten() for row in rows]).norm()
     assert clip(work.learner.parameters(), 1.0) == pytest.approx(float(norm), rel=1e-5)
     for parameter, row in zip(work.learner.parameters(), rows, strict=True):

@@ -41,7 +41,7 @@ class Computing:
 
     device: str = "auto"
     precision: str = "float32"  # of products; weights, gradients and the optimizer's state are float32 always
-    checkpointing: bool = False  # compute each layer again in backward instead of keeping what happened inside it
+    recompute: bool = False  # compute each layer again in backward instead of keeping what happened inside it
     compile: bool = False
     shard: bool = False  # cut the layers up among the processes
 
@@ -72,13 +72,13 @@ def device_for(name: str) -> torch.device:
     return torch.device("cuda", own)
 
 
-def made_ready(learner: Module, computing: Computing, device: torch.device) -> Module:
+def make_ready(learner: Module, computing: Computing, device: torch.device) -> Module:
     """A learner on its device, its layers computed as asked."""
     learner.to(device)
-    if computing.checkpointing:
+    if computing.recompute:
         for model in _models(learner):
             if not model.supports_gradient_checkpointing:
-                raise BadInput(f"--checkpointing: transformers has none for {type(model).__name__}; leave it out")
+                raise BadInput(f"--recompute: transformers has none for {type(model).__name__}; leave it out")
             model.gradient_checkpointing_enable({"use_reentrant": False})
     if computing.compile:
         check_compiler(device)

@@ -48,10 +48,10 @@ class World:
         """Which of `count` things this process does."""
         return range(self.rank, count, self.size)
 
-    def dealt(self, things: Iterable[T]) -> Iterator[tuple[T, bool]]:
+    def padded_share(self, things: Iterable[T]) -> Iterator[tuple[T, bool]]:
         """This process's share of things, as many as every other has: where it has none left, another's, marked false.
 
-        >>> [list(World(rank, 2).dealt("abc")) for rank in range(2)]
+        >>> [list(World(rank, 2).padded_share("abc")) for rank in range(2)]
         [[('a', True), ('c', True)], [('b', True), ('c', False)]]
         """
         things = iter(things)
@@ -79,10 +79,10 @@ ALONE = World()
 
 
 @contextmanager
-def joined(
-    device: torch.device = CPU, *, micros: int | None = None, reproducible: bool = False, shard: bool = False
+def process_group(
+    device: torch.device = CPU, *, micro_batches: int | None = None, reproducible: bool = False, shard: bool = False
 ) -> Iterator[World]:
-    """The processes that torchrun started, or just this one, if a step's `micros` micro-batches can be shared out."""
+    """The processes that torchrun started, or just this one, if a step's micro-batches can be shared out."""
     try:
         size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
     except ValueError:
@@ -90,7 +90,7 @@ def joined(
     if size == 1:
         yield World(reproducible=reproducible)
         return
-    _check_shares(size, size if micros is None else micros, reproducible, shard)
+    _check_shares(size, size if micro_batches is None else micro_batches, reproducible, shard)
     if device.type not in BACKENDS:
         raise BadInput(f"--device {device.type}: many processes need CPUs or CUDA; start one, or give --device cpu")
     try:
@@ -107,16 +107,18 @@ def joined(
             distributed.destroy_process_group()
 
 
-def _check_shares(size: int, micros: int, reproducible: bool, shard: bool) -> None:
+def _check_shares(size: int, micro_batches: int, reproducible: bool, shard: bool) -> None:
     """Say why so many processes cannot share so many micro-batches."""
-    if micros < size:
-        raise BadInput(f"{micros} micro-batches in a step cannot keep {size} processes busy: give a smaller --micro")
+    if micro_batches < size:
+        raise BadInput(
+            f"{micro_batches} micro-batches in a step cannot keep {size} processes busy: give a smaller --micro-batch"
+        )
     if shard and reproducible:
         raise BadInput("--shard adds each layer's gradients in an order of its own: leave out --reproducible")
-    if shard and micros % size:
+    if shard and micro_batches % size:
         raise BadInput(
-            f"--shard keeps {size} processes in step: {micros} micro-batches cannot be shared out evenly; "
-            "give another --rows or --micro"
+            f"--shard keeps {size} processes in step: {micro_batches} micro-batches cannot be shared out evenly; "
+            "give another --batch-size or --micro-batch"
         )
 
 

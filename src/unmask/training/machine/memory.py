@@ -2,7 +2,7 @@
 
 In: something to compute and in how many parts. Out: the same sums from twice as many parts each time memory runs out.
 
-A micro-batch remains the unit of work: its number, its blocks, its objective and its share of the step stay as they
+A micro-batch remains the unit of work: its number, its rows, its objective and its share of the step stay as they
 are, and a step's sums are over the same predictions, so the step is the same but for rounding. What a part draws,
 dropout, comes from the micro-batch's number and the part's. How many parts there are is kept in checkpoints.
 
@@ -16,46 +16,20 @@ Linux may kill a process instead of refusing it memory: then nothing can be halv
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Callable
 from typing import TypeVar
 
-import numpy as np
 import torch
 
 from unmask.errors import BadInput
 from unmask.progress import say
-from unmask.records import Batch
 
 T = TypeVar("T")
 
-BY_ROW = ("ids", "positions", "documents", "numbers", "order", "weights")
-BY_PREDICTION = ("targets", "edges")
 SIGNS = ("out of memory", "allocate memory", "not enough memory", "bad_alloc", "bad allocation")
 
 
-def cut(batch: Batch, parts: int) -> Iterator[Batch]:
-    """A batch by its rows, in so many parts or, where it has fewer rows, as many as it has."""
-    rows, length = batch.ids.shape
-    parts = min(parts, rows)
-    for begin, end in pairwise(rows * part // parts for part in range(parts + 1)):
-        first, last = np.searchsorted(batch.predicted, (begin * length, end * length))
-        pieces = {name: slice(begin, end) for name in BY_ROW} | {name: slice(first, last) for name in BY_PREDICTION}
-        answer = batch.answer
-        if answer is not None:
-            answer = replace(answer, ids=answer.ids[begin:end], documents=answer.documents[begin:end])
-        yield replace(
-            batch,
-            predicted=batch.predicted[first:last] - begin * length,
-            answer=answer,
-            **{name: array[piece] for name, piece in pieces.items() if (array := getattr(batch, name)) is not None},
-        )
-
-
-def fitting(
-    compute: Callable[[int], T], start_again: Callable[[], None], *, parts: int, rows: int, length: int
-) -> tuple[int, T]:
+def fitting(compute: Callable[[int], T], start_again: Callable[[], None], *, parts: int, rows: int) -> tuple[int, T]:
     """Compute in so many parts, or in twice as many each time memory runs out; in how many it went, and the result.
 
     `rows` are those of a micro-batch; `start_again` takes back what was half done.
@@ -73,12 +47,12 @@ def fitting(
             torch.cuda.empty_cache()
         if parts >= rows:
             raise BadInput(
-                f"out of memory: not even one block of {length:,} tokens can be trained on; "
+                "out of memory: not even one row can be trained on by itself; "
                 "give a smaller --length or a smaller --recipe"
             )
         parts *= 2
         say(
-            f"[yellow]out of memory: micro-batches of {rows} blocks are computed in {parts} parts from here on; "
+            f"[yellow]out of memory: micro-batches of {rows} rows are computed in {parts} parts from here on; "
             "a step stays what it is[/]"
         )
 

@@ -33,7 +33,7 @@ def shard(learner: Module, device: torch.device, size: int) -> None:
         cut.set_force_sum_reduction_for_comms(True)
 
 
-def is_part(tensor: Tensor) -> bool:
+def is_sharded(tensor: Tensor) -> bool:
     """Whether other processes hold the rest of it."""
     return isinstance(tensor, DTensor)
 
@@ -43,7 +43,7 @@ def whole(tensor: Tensor) -> Tensor:
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
-def part_of(tensor: Tensor, like: Tensor) -> Tensor:
+def shard_like(tensor: Tensor, like: Tensor) -> Tensor:
     """Of a tensor that every process has, the part that it keeps of `like`."""
     if not isinstance(like, DTensor):
         return tensor
@@ -53,8 +53,8 @@ def part_of(tensor: Tensor, like: Tensor) -> Tensor:
 def clip(parameters: Iterable[Parameter], most: float) -> float:
     """Shrink the whole gradient to a norm of at most `most`; the norm that it had."""
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    parts = [gradient for gradient in gradients if is_part(gradient)]
-    norm = get_total_norm([gradient for gradient in gradients if not is_part(gradient)])
+    parts = [gradient for gradient in gradients if is_sharded(gradient)]
+    norm = get_total_norm([gradient for gradient in gradients if not is_sharded(gradient)])
     if parts:
         norm = torch.hypot(whole(get_total_norm(parts)), norm)
     found = float(norm)

@@ -1,0 +1,41 @@
+"""How masked text is trained on: everything but the model's size, the data and the budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from unmask.errors import BadInput
+from unmask.training.optimizer import Optimizing
+
+
+@dataclass(frozen=True, kw_only=True)
+class PretrainSettings:
+    """How a model is trained on text of which something is hidden."""
+
+    length: int = 128  # tokens in a block
+    batch_size: int = 16  # blocks in a step
+    micro_batch: int = 16  # blocks in a micro-batch, the unit of work
+    objective: str = "mlm"  # what is learnt, as `objectives.curriculum` reads it: "causal until 0.5; mlm"
+    policy: str | None = "token"  # what is hidden, as `corruption.schedule` reads it: "span 0.7, token 0.3"
+    rate: str | None = "linear 0.3 0.15"  # falling, which beats constant (Ankner et al. 2024); none: the policy's own
+    phrases: str | None = None  # a list of what entity, phrase and collocation hide whole; none: as the data marks
+    smoothing: float | None = None  # languages are sampled with their shares to this power; none: as the text has them
+    static_masks: bool = False  # the same blocks and the same hidden tokens in every epoch
+    dropout: float = 0.0  # none for a single pass over the data
+    skip_spikes: bool = False  # leave out steps whose loss or gradient is far above the ones before
+    optimizing: Optimizing = field(default_factory=Optimizing)
+
+    def __post_init__(self) -> None:
+        for name, least in (("length", 3), ("batch_size", 1), ("micro_batch", 1)):
+            if (value := getattr(self, name)) < least:
+                raise BadInput(f"--{name.replace('_', '-')} {value}: give {least} or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """A model and how it is trained."""
+
+    name: str
+    family: str
+    size: str
+    settings: PretrainSettings

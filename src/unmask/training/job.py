@@ -1,0 +1,173 @@
+"""The seam between the loop and what it trains: a job, its source and its validation.
+
+Pretraining, adapting and tuning each make one `Job`; the loop, checkpoints, signals, faults, many processes, precision,
+budgets, progress and reports take what they need from it, and know nothing of text, masks or vocabularies.
+
+    job.build() ─▶ learner                            before step 0: fresh weights, or those of a directory
+    job.source(steps) ─▶ step k ─▶ micro-batches      what step k learns from: a function of k, whoever computes it
+    job.validation(learner) ─▶ measurements           how good it is, by which figure, and which way is better
+    job.export(learner, finished)                     what is there in the end
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+from torch.nn import Module
+
+from unmask.objectives.objective import Objective
+from unmask.results import FigureTitle
+from unmask.training.machine.distributed import World
+from unmask.training.optimizer import Optimizing
+
+Request = Any  # what a source asks its preparer for: small and picklable, a range of blocks say
+
+
+class Batch(Protocol):
+    """Examples that are computed together, and that can be computed in parts where memory is short."""
+
+    @property
+    def tokens(self) -> int:
+        """How much there is to learn from: tokens of text or, where there is no text, rows."""
+        ...
+
+    @property
+    def predictions(self) -> int:
+        """How many things are to be predicted."""
+        ...
+
+    def cut(self, parts: int) -> Iterator[Self]:
+        """The same in so many parts, or in as many as there are rows."""
+        ...
+
+
+class Preparer(Protocol):
+    """Makes the batch of a request: picklable and without torch, so that other processes can do it ahead."""
+
+    def batch(self, request: Request) -> Any:
+        """The batch, a function of the request alone."""
+        ...
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A micro-batch before it is prepared."""
+
+    number: int  # in the whole run: what its dropout is drawn from
+    objective: Objective
+    request: Request
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """The unit of work: its number in the whole run, what it is to teach, and the examples."""
+
+    number: int
+    objective: Objective
+    batch: Any
+
+
+class Source(Protocol):
+    """What each step learns from: a function of the step's number, cut into micro-batches that processes share out."""
+
+    @property
+    def steps(self) -> int:
+        """Of the whole run."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """What all draws come from."""
+        ...
+
+    @property
+    def preparer(self) -> Preparer:
+        """What makes the batches."""
+        ...
+
+    @property
+    def micro_batches(self) -> int:
+        """How many micro-batches a step has."""
+        ...
+
+    @property
+    def micro_batch_rows(self) -> int:
+        """How many rows a micro-batch has at the most: in so many parts it can be computed."""
+        ...
+
+    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[Planned]:
+        """The micro-batches of a step, or some of them, before they are prepared."""
+        ...
+
+    def rows(self, step: int) -> list[int]:
+        """The numbers of all rows of a step, told of a step that was left out."""
+        ...
+
+    def figures(self, tokens: int, predictions: int) -> dict[str, float]:
+        """What there is to say of a step beyond its loss, from how much was learnt from and predicted."""
+        ...
+
+
+def micro_batches_of(source: Source, step: int, which: Iterable[int] | None = None) -> list[MicroBatch]:
+    """The micro-batches of a step, or some of them, prepared here."""
+    return [
+        MicroBatch(planned.number, planned.objective, source.preparer.batch(planned.request))
+        for planned in source.planned(step, which)
+    ]
+
+
+class Validation(Protocol):
+    """How a learner is measured; what it gives has the job's headline among its figures."""
+
+    @property
+    def tokens(self) -> int:
+        """How much a measurement on everything takes."""
+        ...
+
+    def measure(self, learner: Module, limit: int | None, world: World) -> dict[str, float]:
+        """Figures by name, on about `limit` tokens or on everything; the processes share the work."""
+        ...
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that has taken its last step."""
+
+    path: Path
+    description: Mapping[str, Any]
+    parameters: int
+    step: int  # of the moment that is exported: the last, or the best
+    steps: int
+    tokens: int
+    seconds: float
+    figures: Mapping[str, float]  # on everything that is held out, of the moment that is exported
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """All that a run has to know."""
+
+    kind: str  # the verb that began it
+    name: str  # of what is trained
+    seed: int
+    settings: Mapping[str, Any]  # what a resumed run must agree with, field by field
+    figures: tuple[FigureTitle, ...]  # that people look at; the first is the headline, by which a moment is the best
+    build: Callable[[], Module]  # the learner before step 0
+    source: Callable[[int], Source]  # for so many steps
+    validation: Callable[[Module], Validation]
+    export: Callable[[Module, Finished], None]  # writes `model/` in the run directory, and what belongs beside it
+    optimizing: Optimizing
+    tokens_a_step: int
+    steps_an_epoch: float
+    micro_batches: int  # in a step
+    skip_spikes: bool = False
+    facts: Mapping[str, str] = field(default_factory=dict)  # what is trained on what, for people
+    uses: tuple[str, ...] = ()  # commands that put the model to use; RUN stands for the run directory
+
+    @property
+    def headline(self) -> FigureTitle:
+        """The figure that counts."""
+        return self.figures[0]

@@ -1,0 +1,294 @@
+"""One runner for everything that trains: the run directory, its budget, its checkpoints, its end.
+
+In: a job and a budget. Out: a run directory with what the job exports, however often it was stopped on the way.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from unmask import __version__
+from unmask.errors import BadInput
+from unmask.progress import Step, say, task
+from unmask.runs import tensorboard
+from unmask.runs.directory import DESCRIPTION, FORMAT, Run, describe, open_run, read_description
+from unmask.runs.reporting import Reporter, reported
+from unmask.training import checkpoint, loop
+from unmask.training.budget import HOW_LONG, Budget, steps_for
+from unmask.training.interrupt import Interruption, interruptible
+from unmask.training.job import Finished, Job
+from unmask.training.loop import Position
+from unmask.training.machine.allocator import keep_large_blocks
+from unmask.training.machine.computing import PLAIN, Computing, device_for, make_ready
+from unmask.training.machine.distributed import World, process_group
+from unmask.training.session import VALIDATIONS, Session
+
+LOGGED = 1000  # steps logged over a run; where it has fewer, every one
+CALIBRATED_STEPS = 1000  # what a calibration takes the run to be: its learning rates matter little
+BEST = "best"  # in the state of a checkpoint: the figure that made it the best
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saving:
+    """How often the run is saved, and what else is written of it; nothing of what is trained changes with it."""
+
+    seconds: float = 120.0
+    keep: int = 2
+    best: bool = False  # keep the best moment by the job's headline beside the newest, and export that one
+    report: bool = True  # plot.png and report.html
+    tensorboard: bool = False
+
+
+def run_job(
+    job: Job,
+    out: Path,
+    budget: Budget,
+    *,
+    resume: bool = False,
+    saving: Saving | None = None,
+    reproducible: bool = False,
+    computing: Computing = PLAIN,
+    workers: int | None = None,
+) -> Finished:
+    """Train a job to its end, or go on with a run of it that was stopped."""
+    begun = time.perf_counter()
+    saving = saving or Saving()
+    device = device_for(computing.device)
+    workers = _workers(workers, device)
+    if saving.tensorboard:
+        tensorboard.check_installed()
+    if not budget.given and not resume:
+        raise BadInput(HOW_LONG)
+    if computing.recompute or computing.compile:  # what cannot be computed leaves nothing behind
+        make_ready(job.build(), computing, device)
+    settings = _settings(job, budget, computing, saving)
+    with (
+        process_group(
+            device, micro_batches=job.micro_batches, reproducible=reproducible, shard=computing.shard
+        ) as world,
+        shared_run(out, settings, resume, world) as run,
+        interruptible() as interruption,
+    ):
+        keep_large_blocks()
+        torch.set_num_threads(run.description.get("threads", torch.get_num_threads()))
+        with interruption.at_once("stopped before training went on: nothing is lost; the same command begins again"):
+            run = _settled(run, job, budget, computing, world, begun)
+            session = Session.begin(job, run.description["steps"], computing, world)
+        facts = {"parameters": f"{session.parameters:,}", **job.facts}
+        wanted = {"report": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
+        with reported(run, facts, **wanted) as (run, reporter):
+            position = Observer(session, run, interruption, saving, world, reporter).train(workers)
+            with interruption.at_once(
+                f"stopped after the last step, which is saved in {run.path}; "
+                "the same command with --resume measures and exports the model"
+            ):
+                return finish(session, run, position, saving, world)
+
+
+def _workers(workers: int | None, device: torch.device) -> int:
+    if workers is None:
+        return 2 if device.type == "cuda" else 0  # see `training.loader`
+    if workers < 0:
+        raise BadInput(f"--workers {workers}: give 0 or more")
+    return workers
+
+
+def _settings(job: Job, budget: Budget, computing: Computing, saving: Saving) -> dict[str, Any]:
+    """What a run is: `run.json` keeps it, and a resumed run must agree with it."""
+    return {
+        "format": FORMAT,
+        "unmask": __version__,
+        "kind": job.kind,
+        "name": job.name,
+        **job.settings,
+        "seed": job.seed,
+        "budget": asdict(budget) if budget.given else None,
+        "computing": asdict(computing),
+        "keeps_best": saving.best,
+        "figures": [asdict(title) for title in job.figures],
+        "uses": list(job.uses),
+    }
+
+
+def _settled(run: Run, job: Job, budget: Budget, computing: Computing, world: World, begun: float) -> Run:
+    """The run with the steps that its budget buys."""
+    if "steps" in run.description:
+        return run
+
+    def trial() -> Session:
+        return Session.begin(job, CALIBRATED_STEPS, computing, world)
+
+    steps = steps_for(budget, job, trial, begun, world)
+    return describe(run, steps, torch.get_num_threads(), write=world.first)
+
+
+@contextmanager
+def shared_run(out: Path, settings: Mapping[str, Any], resume: bool, world: World) -> Iterator[Run]:
+    """The run directory: opened and locked by the first process, looked at by the others."""
+    if world.first:
+        with open_run(out, settings, resume=resume) as run:
+            world.wait()
+            yield run
+    else:
+        world.wait()
+        begun = (out / DESCRIPTION).exists()
+        yield Run(out, read_description(out) if begun else dict(settings))
+
+
+class Observer:
+    """What happens after each step of a session: logging, validating, saving, stopping."""
+
+    def __init__(
+        self,
+        session: Session,
+        run: Run,
+        interruption: Interruption,
+        saving: Saving,
+        world: World,
+        reporter: Reporter,
+    ) -> None:
+        self.session, self.run, self.interruption = session, run, interruption
+        self.saving, self.world, self.reporter = saving, world, reporter
+        self.validations = {round(session.steps * nth / VALIDATIONS) for nth in range(1, VALIDATIONS)}
+        self.validations -= {0, session.steps}
+        if saving.best:
+            self.validations.add(session.steps)  # the last moment may be the best
+        self.best: float | None = None
+        self.last = ""
+        self.saved_at = time.monotonic()
+
+    def train(self, workers: int) -> Position:
+        """Train to the last step from where the run stands."""
+        session = self.session
+        saved = checkpoint.newest(self.run.checkpoints)
+        position = Position() if saved is None else session.restore(saved)
+        self._take_up_best(position)
+        self.world.wait()  # nobody writes a new checkpoint while another still reads the old
+        if self.world.first:
+            self.run.rewind(position.step if saved else -1)
+        if saved:
+            say(f"going on from step {position.step:,}")
+        with task("Training", total=session.steps) as progress:
+            progress(position.step)
+            self.progress: Step = progress
+            if position.step == 0:
+                self.validate(position)
+            return loop.train(
+                session.learner,
+                session.optimizer,
+                session.source,
+                position=position,
+                after_step=self,
+                world=self.world,
+                precision=session.precision,
+                workers=workers,
+                skip_spikes=session.job.skip_spikes,
+            )
+
+    def __call__(self, position: Position, figures: dict[str, Any]) -> None:
+        """Do what is due after this step."""
+        steps = self.session.steps
+        if "rows" in figures or position.step % max(1, steps // LOGGED) == 0:
+            self.log(figures)
+        if position.step in self.validations:
+            self.validate(position)
+        self.progress(1, note=self._note(figures))
+        finished = position.step == steps
+        late = time.monotonic() - self.saved_at >= self.saving.seconds
+        # a signal may reach the processes at different steps: all stop at the same one
+        asked, due = self.world.total(self.interruption.asked, late and self.world.first)
+        if finished or due or asked:
+            self.session.save(self.run.checkpoints, position, self.saving.keep, self.world)
+            self.saved_at = time.monotonic()
+            if not finished and not asked:  # then it is written in the end
+                self.reporter.now_and_then()
+        if asked and not finished:
+            raise self.interruption.error(
+                f"stopped after step {position.step:,} of {steps:,}, saved in {self.run.path}; "
+                "the same command with --resume goes on"
+            )
+
+    def _note(self, figures: Mapping[str, Any]) -> str:
+        """A step behind the bar."""
+        now = [f"loss {figures['loss']:.2f}"]
+        for title in self.session.job.figures:
+            if title.percent and title.name in figures:
+                now.append(f"{figures[title.name]:.0%}")
+                break
+        now += [f"lr {figures['lr']:.1e}", f"{figures['tokens_per_second']:,.0f} tokens/s"]
+        return " · ".join(now) + self.last
+
+    def validate(self, position: Position) -> None:
+        """Measure on a sample of what is held out, always the same."""
+        figures = self.session.validate(self.world)
+        self.last = f" · held out {spelt(figures, self.session.job)}"
+        self.log({"step": position.step, **validation_line(figures)})
+        headline = self.session.job.headline
+        if self.saving.best and headline.improves(figures[headline.name], self.best):
+            self.best = figures[headline.name]
+            self.session.save(self.run.best, position, 1, self.world)
+
+    def _take_up_best(self, position: Position) -> None:
+        """What was the best before this moment; a later one is going to come again."""
+        if not self.saving.best:
+            return
+        saved = checkpoint.newest(self.run.best)
+        if saved is None or saved.step > position.step:
+            return
+        headline = f"validation_{self.session.job.headline.name}"
+        values = [line[headline] for line in self.run.logged() if line["step"] == saved.step and headline in line]
+        self.best = values[0] if values else None
+
+    def log(self, figures: dict[str, Any]) -> None:
+        """Add a line to the metrics, once for all processes."""
+        if self.world.first:
+            self.run.log(figures)
+
+
+def finish(session: Session, run: Run, position: Position, saving: Saving, world: World) -> Finished:
+    """Measure on everything that is held out, export the model and say what came out."""
+    job, step = session.job, position.step
+    if saving.best and (best := checkpoint.newest(run.best)) is not None:
+        session.restore_weights(best)
+        step = best.step
+    with task("Validating") as progress:
+        figures = session.measure(None, world)
+        progress(1, note=spelt(figures, job))
+    if world.first:
+        run.log({"step": session.steps, **validation_line(figures), "final": True})
+    finished = Finished(
+        path=run.path,
+        description=run.description,
+        parameters=session.parameters,
+        step=step,
+        steps=position.step,
+        tokens=position.tokens,
+        seconds=position.seconds,
+        figures=figures,
+    )
+    learner = session.whole_learner()
+    if world.first:
+        job.export(learner, finished)
+    world.wait()
+    return finished
+
+
+def spelt(figures: Mapping[str, float], job: Job) -> str:
+    """The figures that people look at, in a few characters."""
+    shown = [(title, figures[title.name]) for title in job.figures if title.name in figures]
+    return ", ".join(
+        f"{value:.0%}" if title.percent else f"{value:.2f}" for title, value in shown[:2] if isfinite(value)
+    )
+
+
+def validation_line(figures: Mapping[str, float]) -> dict[str, float]:
+    """What is logged of a validation."""
+    return {f"validation_{name}": value for name, value in figures.items() if isfinite(value)}
