@@ -23,6 +23,7 @@ from unmask.training import loop
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.distributed import ALONE
 from unmask.training.session import Session
+from unmask.training.step import take_step
 
 COMPARED = ("bert", "modernbert")
 
@@ -60,10 +61,14 @@ def main(data: Path, /, size: str = "mini", minutes: float = 5, rounds: int = 20
     keep_large_blocks()
     dataset = Dataset.open(data)
     plans = {family: recipe(f"{family}-{size}") for family in COMPARED}
-    times = step_times({f: Session.begin(Pretraining.of(dataset, plan, seed).job(), 1000) for f, plan in plans.items()}, rounds)
+    times = step_times(
+        {f: Session.begin(Pretraining.of(dataset, plan, seed).job(), 1000) for f, plan in plans.items()}, rounds
+    )
     for family, plan in plans.items():
         median = statistics.median(times[family])
-        work = Session.begin(Pretraining.of(dataset, replace(plan, name=family), seed).job(), max(1, int(minutes * 60 / median)))
+        work = Session.begin(
+            Pretraining.of(dataset, replace(plan, name=family), seed).job(), max(1, int(minutes * 60 / median))
+        )
         measured = train(work)
         spread = (min(times[family]), max(times[family]))
         outcome = Outcome(family, median, spread, work.steps, measured.loss, measured.accuracy)

@@ -216,7 +216,9 @@ def generator(data: Path, out: Path, tokens: int) -> None:
     mlm = shown_two_ways(data, out, tokens).contenders[0]
     recipes = [recipe(f"{kind}-{SIZE}") for kind in ("causal", "diffusion")]
     causal, diffusion = compare(data, out / "generator", recipes, Budget(tokens=tokens), resume=True).contenders
-    work = Session.begin(Pretraining.of(Dataset.open(data), recipes[1], 0).job(), mlm.steps)  # the same model, asked another way
+    work = Session.begin(
+        Pretraining.of(Dataset.open(data), recipes[1], 0).job(), mlm.steps
+    )  # the same model, asked another way
     saved = checkpoint.newest(mlm.run / "checkpoints")
     assert saved is not None
     work.restore(saved)

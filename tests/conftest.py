@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Where bfloat16 would end this process, torch is told before its first product."""
+    from unmask.training.machine.processor import half_precision_works
+
+    half_precision_works()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--record-golden` keeps the numbers of this run instead of comparing with yesterday's: see `golden.golden`."""
     parser.addoption("--record-golden", action="store_true", help="record tests/golden/losses.json anew")
@@ -177,6 +184,22 @@ def interrupted(
         return before_step(step - 1, lambda: os.kill(os.getpid(), number))
 
     return arriving
+
+
+@pytest.fixture(scope="session")
+def kill_all() -> Callable[[subprocess.Popen[Any]], None]:
+    """Kills a process and everything it started, at once: torchrun's ranks have sessions of their own."""
+
+    def below(number: int) -> list[int]:
+        children = Path(f"/proc/{number}/task/{number}/children").read_text().split()
+        return [number, *(each for child in children for each in below(int(child)))]
+
+    def kill(process: subprocess.Popen[Any]) -> None:
+        for number in below(process.pid):
+            os.kill(number, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL, "it was over before it was killed"
+
+    return kill
 
 
 @pytest.fixture(scope="session")

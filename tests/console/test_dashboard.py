@@ -10,26 +10,26 @@ import pytest
 from rich.console import Console, RenderableType
 
 from unmask.console.dashboard import draw_plan, draw_run, draw_runs, panel, validation_line
-from unmask.results import Listed, Planned, Suggested, Took, Validation, Watched
+from unmask.results import FigureTitle, Listed, Planned, Suggested, Took, Validation, Watched
 
-LAST = Validation(90, 4.25, 0.125)
-BEST = Validation(80, 4.0, 0.15)
+LAST = Validation(90, {"loss": 4.25, "accuracy": 0.125})
+BEST = Validation(80, {"loss": 4.0, "accuracy": 0.15})
+TITLES = (FigureTitle("loss", "Loss"), FigureTitle("accuracy", "Accuracy", better="more", percent=True))
 RUN = Watched(
     path=Path("runs/[bold]first[/bold]"),
     state="running",
     recipe="mini",
+    titles=TITLES,
     step=95,
     steps=200,
     tokens=389_120,
-    loss=4.5,
-    accuracy=0.1,
-    learning_rate=3e-3,
+    figures={"loss": 4.5, "accuracy": 0.1, "lr": 3e-3},
     tokens_per_second=4321.0,
     seconds=90.0,
     seconds_left=99.0,
     best=BEST,
     last=LAST,
-    validations=(Validation(0, 9.0, 0.0), Validation(70, nan), BEST, LAST),
+    validations=(Validation(0, {"loss": 9.0}), Validation(70, {"loss": nan}), BEST, LAST),
     age=2.0,
 )
 
@@ -37,8 +37,8 @@ PLAN = Planned(
     recipe="base",
     vocabulary=30_522,
     length=512,
-    rows=64,
-    micro=8,
+    batch_size=64,
+    micro_batch=8,
     hardware="8 × A100",
     devices=8,
     precision="bfloat16",
@@ -57,7 +57,9 @@ PLAN = Planned(
     passes=1.5,
     flops=1.94e18,
     seconds=2918.0,
-    suggested=Suggested(micro=32, rows=256, rates={"muon": 0.02, "adamw": 0.002}, precision="bfloat16"),
+    suggested=Suggested(
+        micro_batch=32, batch_size=256, learning_rates={"muon": 0.02, "adamw": 0.002}, precision="bfloat16"
+    ),
 )
 
 
@@ -100,7 +102,7 @@ def test_the_state_is_said_with_what_one_may_do(state: str, said: str) -> None:
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    nothing = replace(RUN, steps=None, step=0, loss=None, accuracy=nan, best=None, last=None, validations=())
+    nothing = replace(RUN, steps=None, step=0, figures={}, best=None, last=None, validations=())
     text = printed(draw_run(nothing))
     assert "nan" not in text and "None" not in text and "accuracy" not in text
     assert "timing its steps" in printed(panel(replace(nothing, seconds_left=None)))
@@ -117,14 +119,21 @@ def test_runs_are_listed_with_their_best_and_last_figures() -> None:
 
 def test_a_validation_is_one_line_of_a_log() -> None:
     assert validation_line(RUN, LAST) == "step 90 of 200 · held out 4.250, 12.5%"
-    assert validation_line(RUN, Validation(200, 4.0, None, True)) == "step 200 of 200 · held out 4.000 · the end"
+    assert validation_line(RUN, Validation(200, {"loss": 4.0}, True)) == "step 200 of 200 · held out 4.000 · the end"
 
 
 def test_a_plan_says_what_it_takes_and_what_to_do() -> None:
     text = printed(draw_plan(PLAN))
     for said in ("109,015,866", "599.6 MFLOP", "21.2 TFLOP a step", "91,553 steps, 1.50 passes", "1.9 EFLOP"):
         assert said in text
-    for said in ("48 min 38 s", "40% of 2.5 PFLOP/s", "968.5 MB", "2.1 GB", "80.0 GB", "--micro 32 --rows 256"):
+    for said in (
+        "48 min 38 s",
+        "40% of 2.5 PFLOP/s",
+        "968.5 MB",
+        "2.1 GB",
+        "80.0 GB",
+        "--micro-batch 32 --batch-size 256",
+    ):
         assert said in text
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,10 +17,10 @@ from unmask.errors import BadInput, Interrupted, Refused
 from unmask.evaluation import compare as module
 from unmask.evaluation.compare import compare
 from unmask.evaluation.intrinsic import evaluate
-from unmask.planning.cost import cost
+from unmask.planning.cost import cost_of
+from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.results import Comparison, plain
-from unmask.training import loop
 from unmask.training.budget import Budget
 
 NAMES = ("bert-tiny", "electra-tiny", "causal-tiny")
@@ -82,23 +83,23 @@ def test_the_command_says_the_same_and_what_is_finished_is_only_read_again(
 
 
 def test_stopped_in_the_second_recipe_it_goes_on_without_the_first(
-    run: Compares, whole: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Compares,
+    whole: Comparison,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    before_step: Callable[..., AbstractContextManager[None]],
 ) -> None:
-    out, taken, trained, names = tmp_path / "out", loop.take_step, module.pretrain, NAMES[1:]
+    out, trained, names = tmp_path / "out", module.pretrain, NAMES[1:]
     calls: list[str] = []
 
-    def take_step(learner, optimizer, feed, step, *rest):
-        if len(calls) == 2 and step == 1:
+    def stop() -> None:
+        if len(calls) == 2:
             os.kill(os.getpid(), signal.SIGINT)
-        return taken(learner, optimizer, feed, step, *rest)
 
     monkeypatch.setattr(module, "pretrain", lambda *args, **more: calls.append(args[1].name) or trained(*args, **more))
-    with monkeypatch.context() as stopping:
-        stopping.setattr(loop, "take_step", take_step)
-        with pytest.raises(
-            Interrupted, match=r"stopped after step 2 of 3, saved in .*causal-tiny; .* --resume goes on"
-        ):
-            run(out, names)
+    stopped = r"stopped after step 2 of 3, saved in .*causal-tiny; .* --resume goes on"
+    with before_step(1, stop), pytest.raises(Interrupted, match=stopped):
+        run(out, names)
     assert calls == list(names)
     again = run(out, names, resume=True)
     assert calls == [*names, "causal-tiny"]
@@ -132,7 +133,7 @@ def test_operations_become_as_many_steps_as_they_pay_for(data: Path) -> None:
     from unmask.tokens.store.dataset import Dataset
 
     dataset, small = Dataset.open(data), recipe("bert-tiny", length=32, batch_size=8)
-    entry = module.entry_of(small, dataset, 0, Budget(), 7.2 * cost(small, dataset).a_step)
+    entry = module.entry_of(small, dataset, 0, Budget(), 7.2 * cost_of(Pretraining.of(dataset, small)).a_step)
     assert entry.budget == Budget(steps=7)
 
 

@@ -15,12 +15,12 @@ from unmask.corruption.policy import corrupt, named
 from unmask.errors import BadInput, Damaged
 from unmask.evaluation.intrinsic import evaluate
 from unmask.models.load import load
+from unmask.pretraining.validation import measure_masks
 from unmask.records import Blocks
 from unmask.results import Evaluated
 from unmask.tokens.collate import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer import tokenizer as tokenizers
-from unmask.training import loop
 
 Make = Callable[..., Path]
 FAMILIES = [
@@ -107,11 +107,11 @@ def test_it_measures_what_training_validates_on(data: Path, make_model: Make, tm
     model = load(make_model()).model
     model.save_pretrained(tmp_path)
     tokenizers.save(dataset.tokenizer(), tmp_path)
-    validated = loop.validate(model, HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=64))
+    validated = measure_masks(model, HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=64))
     evaluated = evaluate(tmp_path, data, length=64)
-    assert evaluated.positions == validated.predicted
-    assert evaluated.loss.value == pytest.approx(validated.loss, rel=1e-5)
-    assert evaluated.top1.value == pytest.approx(validated.accuracy, abs=1e-3)
+    assert evaluated.positions == validated["predictions"]
+    assert evaluated.loss.value == pytest.approx(validated["loss"], rel=1e-5)
+    assert evaluated.top1.value == pytest.approx(validated["accuracy"], abs=1e-3)
 
 
 def test_kinds_and_bands_each_cover_all_hidden_tokens(found: Evaluated) -> None:

@@ -22,12 +22,13 @@ from unmask.errors import BadInput
 from unmask.models.families.family import build
 from unmask.objectives.curriculum import named
 from unmask.objectives.replaced import BINS, Disentangled, Pair, Replaced, detected, draw, fill, histogram, table
+from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.records import Batch, Vocabulary
 from unmask.tokens.store.dataset import Dataset
-from unmask.training import loop
 from unmask.training.machine.distributed import ALONE
 from unmask.training.session import Session
+from unmask.training.step import take_step
 
 VOCABULARY = Vocabulary(size=97, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
 GUESS = 7
@@ -262,34 +263,38 @@ def test_both_parts_load_offline_in_their_stock_classes_with_the_same_weights(
 def test_a_policy_that_fills_no_gaps_in_place_is_one_clear_line(data: Path) -> None:
     plan = recipe("electra-tiny", policy="sentinel")
     with pytest.raises(BadInput, match=r"--policy sentinel: the objective replaced learns from what .* word hide"):
-        loop.feed_of(plan.settings, Dataset.open(data), 10, 0)
+        Pretraining.of(Dataset.open(data), plan)
 
 
 @pytest.fixture
-def works(data: Path) -> Callable[..., Session]:
-    return lambda kind, **changes: Session.of(
-        Dataset.open(data), recipe(f"{kind}-tiny", length=32, batch_size=4, micro_batch=2, **changes), 10, 0
-    )
+def sessions(data: Path) -> Callable[..., Session]:
+    def begin(kind: str, **changes: object) -> Session:
+        plan = recipe(f"{kind}-tiny", length=32, batch_size=4, micro_batch=2, **changes)
+        return Session.begin(Pretraining.of(Dataset.open(data), plan).job(), 10)
+
+    return begin
 
 
-def test_gaps_of_every_look_are_filled_so_that_no_mask_reaches_the_discriminator(works: Callable[..., Session]) -> None:
-    work = works("electra", policy="word", rate="0.3")
-    mask = work.dataset.vocabulary.mask
+def test_gaps_of_every_look_are_filled_so_that_no_mask_reaches_the_discriminator(
+    data: Path, sessions: Callable[..., Session]
+) -> None:
+    session = sessions("electra", policy="word", rate="0.3")
+    mask, learner = Dataset.open(data).vocabulary.mask, session.learner
     with torch.no_grad():
-        work.learner.generator.get_output_embeddings().bias[mask] = -1e4  # type: ignore[union-attr, index, operator]
+        learner.generator.get_output_embeddings().bias[mask] = -1e4  # type: ignore[union-attr, index, operator]
     seen: list[Tensor] = []
-    work.learner.discriminator.register_forward_pre_hook(  # type: ignore[union-attr]
+    learner.discriminator.register_forward_pre_hook(  # type: ignore[union-attr]
         lambda _module, _args, given: seen.append(given["input_ids"]), with_kwargs=True
     )
-    stepped = take_step(work.learner, work.optimizer, work.source, step=0)
+    stepped = take_step(learner, session.optimizer, session.source, step=0)
     assert stepped.applied and len(seen) == 2
     assert not any((ids == mask).any() for ids in seen)
     assert {"mlm_loss", "detection_loss", "generator_accuracy", "detection_auc"} <= stepped.figures.keys()
 
 
-def test_the_generator_is_what_the_fixed_masks_measure(works: Callable[..., Session]) -> None:
-    work = works("electra")
-    assert named("replaced").masked_lm(work.learner) is work.learner.generator  # type: ignore[union-attr]
-    measured, figures = work.measure(512, ALONE)
-    assert abs(measured.loss - math.log(work.dataset.vocabulary.size)) < 1
+def test_the_generator_is_what_the_fixed_masks_measure(data: Path, sessions: Callable[..., Session]) -> None:
+    session = sessions("electra")
+    assert named("replaced").masked_lm(session.learner) is session.learner.generator  # type: ignore[union-attr]
+    figures = session.measure(512, ALONE)
+    assert abs(figures["loss"] - math.log(Dataset.open(data).vocabulary.size)) < 1
     assert 0.3 < figures["detection_auc"] < 0.7

@@ -13,15 +13,22 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from unmask.models.families.sizes import SIZES
 from unmask.planning import cost as estimate
-from unmask.planning.cost import Counted, Imagined, cost, counts, orthogonalising, without_marks
+from unmask.planning.cost import Cost, Counted, Imagined, cost_of, counts, orthogonalising, without_marks
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
+from unmask.pretraining.settings import Recipe
 from unmask.tokens.store.dataset import Dataset
+from unmask.training.job import micro_batches_of
 from unmask.training.loop import Position
 from unmask.training.optimizer import orthogonal
 from unmask.training.session import Session
+from unmask.training.step import take_step
 
 KINDS = ("modernbert-tiny", "bert-tiny", "electra-tiny")
+
+
+def cost(chosen: Recipe, data: Dataset, steps: int = 1000) -> Cost:
+    return cost_of(Pretraining.of(data, chosen), steps=steps)
 
 
 @pytest.mark.parametrize("kind", ["modernbert", "bert", "roberta", "diffusion", "spanbert"])
@@ -31,7 +38,7 @@ def test_what_can_be_counted_without_content_is_not_computed(kind: str, monkeypa
     monkeypatch.setattr(
         estimate, "counts", lambda *args: devices.append(next(args[0].parameters()).device.type) or real(*args)
     )
-    cost(recipe(f"{kind}-tiny"), Imagined(1000))
+    cost(recipe(f"{kind}-tiny"), Imagined.of(1000))
     assert set(devices) == {"meta"}
 
 
@@ -42,14 +49,14 @@ def test_parameters_operations_and_memory_are_those_of_the_real_model(name: str,
     counted = cost(chosen, dataset, steps=1)
     work = Session.begin(Pretraining.of(dataset, chosen, 0).job(), 1)
     assert counted.parameters == work.parameters
-    (lesson,) = micro_batches_of(work.source, 0, [0])
+    (micro,) = micro_batches_of(work.source, 0, [0])
     kept = Counted(dataset.vocabulary.size, seen={each.untyped_storage()._cdata for each in work.learner.parameters()})
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as flops:
-        outcome = lesson.objective.outcome(work.learner.train(), lesson.batch)
+        outcome = micro.objective.outcome(work.learner.train(), micro.batch)
         sum(loss.sum() for loss in outcome.losses.values()).backward()
     assert counted.forward + counted.backward == pytest.approx(flops.get_total_flops(), rel=0.04)
     with saved_tensors_hooks(kept.keep, lambda tensor: tensor):  # as the fused kernels of this machine keep them
-        lesson.objective.outcome(work.learner, lesson.batch)
+        micro.objective.outcome(work.learner, micro.batch)
     assert counted.activations == pytest.approx(kept.kept, rel=0.12)
     assert counted.logits == pytest.approx(kept.logits, rel=0.12)
 
@@ -57,14 +64,14 @@ def test_parameters_operations_and_memory_are_those_of_the_real_model(name: str,
 @pytest.mark.parametrize("name", ["spanbert-tiny", "xlnet-tiny", "t5-tiny"])
 def test_what_an_objective_adds_is_counted(name: str) -> None:
     chosen = recipe(name, length=32, batch_size=4, micro_batch=2)
-    counted = cost(chosen, Imagined(500), steps=1)
-    bert = cost(recipe("bert-tiny", length=32, batch_size=4, micro_batch=2, rate="0.15"), Imagined(500), steps=1)
+    counted = cost(chosen, Imagined.of(500), steps=1)
+    bert = cost(recipe("bert-tiny", length=32, batch_size=4, micro_batch=2, rate="0.15"), Imagined.of(500), steps=1)
     assert counted.parameters > bert.parameters and counted.forward > bert.forward
 
 
 def test_operations_follow_from_the_shapes() -> None:
     chosen = recipe("bert-tiny", length=32, batch_size=8, micro_batch=4, rate="0.2")
-    counted = cost(chosen, Imagined(500), steps=1)
+    counted = cost(chosen, Imagined.of(500), steps=1)
     size, vocabulary, tokens = SIZES["tiny"], 500, 4 * 32
     matrices = 12 * size.width**2  # query, key, value, out, and four times the width back and forth
     attention = 4 * 32 * size.width  # a token with all 32 of its row, twice
@@ -72,7 +79,7 @@ def test_operations_follow_from_the_shapes() -> None:
     head = 2 * predicted * (size.width**2 + size.width * vocabulary)
     assert counted.forward == tokens * size.layers * (2 * matrices + attention) + head
     assert counted.backward == 2 * counted.forward + 2 * predicted * vocabulary  # of the bias
-    assert (counted.micros, counted.a_step) == (2, 2 * (counted.forward + counted.backward) + counted.optimizing)
+    assert (counted.micro_batches, counted.a_step) == (2, 2 * (counted.forward + counted.backward) + counted.optimizing)
 
 
 def test_the_optimizer_s_products_are_counted() -> None:
@@ -96,23 +103,24 @@ def test_a_checkpoint_has_the_bytes_that_were_planned(data: Path, tmp_path: Path
 
 def test_marked_spans_are_not_needed_to_count() -> None:
     for name in ("ernie-tiny", "pmi-tiny"):
-        assert without_marks(recipe(name)).training.policy == "word"
-        assert cost(without_marks(recipe(name, batch_size=2, micro_batch=2)), Imagined(300), steps=1).parameters > 0
+        assert without_marks(recipe(name)).settings.policy == "word"
+        assert cost(without_marks(recipe(name, batch_size=2, micro_batch=2)), Imagined.of(300), steps=1).parameters > 0
     assert without_marks(recipe("tiny")) == recipe("tiny")
 
 
 def test_a_falling_rate_is_counted_all_over_the_run_and_its_peak_takes_the_memory() -> None:
     chosen = recipe("bert-tiny", batch_size=8, micro_batch=8, rate="linear 0.8 0.2")
-    falling = cost(chosen, Imagined(4096), steps=100)
-    level = cost(replace(chosen, settings=replace(chosen.settings, rate="0.5")), Imagined(4096), steps=1)
-    peak = cost(replace(chosen, settings=replace(chosen.settings, rate="0.8")), Imagined(4096), steps=1)
+    falling = cost(chosen, Imagined.of(4096), steps=100)
+    level = cost(replace(chosen, settings=replace(chosen.settings, rate="0.5")), Imagined.of(4096), steps=1)
+    peak = cost(replace(chosen, settings=replace(chosen.settings, rate="0.8")), Imagined.of(4096), steps=1)
     assert falling.forward == pytest.approx(level.forward, rel=0.02)
     assert falling.logits == peak.logits > level.logits
 
 
 def test_counts_are_of_one_micro_batch_each_time(data: Path) -> None:
-    work = Session.begin(Pretraining.of(Dataset.open(data), recipe("tiny", length=32, batch_size=2, micro_batch=2), 0).job(), 1)
-    (lesson,) = micro_batches_of(work.source, 0)
-    first, second = (counts(work.learner, lesson, 300) for _ in range(2))
+    small = recipe("tiny", length=32, batch_size=2, micro_batch=2)
+    work = Session.begin(Pretraining.of(Dataset.open(data), small).job(), 1)
+    (micro,) = micro_batches_of(work.source, 0)
+    first, second = (counts(work.learner, micro, 300) for _ in range(2))
     assert (first.forward, first.backward, first.kept) == (second.forward, second.backward, second.kept)
     assert first.times(3).backward == 3 * first.backward

@@ -11,13 +11,14 @@ import pytest
 
 from unmask.errors import BadInput
 from unmask.files import sealed
-from unmask.planning import forecast, hardware
+from unmask.planning import forecast as forecasts
+from unmask.planning import hardware
 from unmask.planning.cost import Cost, Imagined
 from unmask.planning.forecast import (
     Pace,
-    compare,
+    compare_with_run,
+    forecast,
     memory_of,
-    plan,
     precision_of,
     recipe_of,
     reckoned,
@@ -33,14 +34,14 @@ from unmask.training.budget import Budget
 
 COST = Cost(
     parameters=1000,
-    by_muon=600,
-    tensors=5,
+    by_optimizer={"muon": 600, "adamw": 400},
+    state={"muon": 2400, "adamw": 3220},
     forward=1e9,
     backward=2e9,
     optimizing=5e8,
     activations=8_000,
     logits=4_000,
-    micros=8,
+    micro_batches=8,
 )
 HARDWARE = Hardware(name="4 × X", devices=4, memory=100_000, peak=1e12, precision="bfloat16")
 TINY = recipe("tiny", length=128, batch_size=32, micro_batch=4)
@@ -58,6 +59,7 @@ def test_a_budget_becomes_steps() -> None:
     assert steps_of(Budget(steps=7), 100, 0, None) == 7
     assert steps_of(Budget(tokens=1000), 100, 0, None) == 10
     assert steps_of(Budget(), 100, 5000, None) == 50  # one pass over the text
+    assert steps_of(Budget(epochs=2.5), 100, 5000, None) == 125
     assert steps_of(Budget(), 100, 0, None) is None
     # a step of 100,000 tokens brings a tenth of them to be measured on: 2 s and 10 s
     assert steps_of(Budget(minutes=1), 100_000, 0, pace) == 5
@@ -76,49 +78,51 @@ def test_memory_is_told_by_part_and_halved_only_where_products_are() -> None:
 def test_the_suggested_batch_fits_keeps_devices_busy_and_takes_its_rate_along() -> None:
     # a row takes 8,000 / 4 bytes; (0.9 × 100,000 − 13,620) / 2,000 are 38 rows, and 32 is a power of two
     found = suggested(COST, HARDWARE, TINY.settings, None)
-    assert (found.micro, found.rows) == (32, 128)
-    assert found.rates == pytest.approx({"muon": 3e-2 * sqrt(4), "adamw": 3e-3 * sqrt(4)})
+    assert (found.micro_batch, found.batch_size) == (32, 128)
+    assert found.learning_rates == pytest.approx({"muon": 3e-2 * sqrt(4), "adamw": 3e-3 * sqrt(4)})
     few = suggested(COST, HARDWARE, TINY.settings, 64 * 128 * 1000)  # tokens for a thousand steps of 64 blocks
-    assert (few.micro, few.rows) == (16, 64)
+    assert (few.micro_batch, few.batch_size) == (16, 64)
     alone = Hardware(name="here", devices=1, memory=10**9, peak=1e9, precision="float32", processor=True)
-    assert suggested(COST, alone, TINY.settings, None).rows == TINY.settings.rows
-    assert suggested(COST, replace(alone, memory=20_000), TINY.settings, None).micro == 1
+    assert suggested(COST, alone, TINY.settings, None).batch_size == TINY.settings.batch_size
+    assert suggested(COST, replace(alone, memory=20_000), TINY.settings, None).micro_batch == 1
 
 
 def test_a_plan_for_named_hardware_needs_no_data() -> None:
-    planned = plan(TINY, Imagined(500), Budget(steps=1000), HARDWARE, utilisation=0.5)
+    planned = forecast(TINY, Imagined.of(500), Budget(steps=1000), HARDWARE, utilisation=0.5)
     assert planned.tokens == 1000 * 32 * 128 and planned.passes is None
     assert planned.flops == pytest.approx(1000 * planned.flops_per_step)
     assert planned.seconds is not None and planned.seconds_per_step is not None
     assert planned.seconds == pytest.approx(1000 * planned.seconds_per_step, rel=0.05)
     assert planned.parameters == sum(planned.by_optimizer.values())
     with pytest.raises(BadInput, match="--utilisation 2"):
-        plan(TINY, Imagined(500), Budget(), HARDWARE, utilisation=2)
+        forecast(TINY, Imagined.of(500), Budget(), HARDWARE, utilisation=2)
 
 
 def test_without_hardware_real_steps_are_timed(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forecast, "CALIBRATION", 0.0)
-    planned = plan(recipe("tiny", length=32, batch_size=2, micro_batch=2), Dataset.open(data), Budget())
+    monkeypatch.setattr(forecasts, "CALIBRATION", 0.0)
+    planned = forecast(recipe("tiny", length=32, batch_size=2, micro_batch=2), Dataset.open(data), Budget())
     assert planned.seconds_per_step is not None and planned.seconds_per_step > 0
     assert planned.utilisation == pytest.approx(planned.flops_per_step / planned.seconds_per_step / planned.peak)
     assert planned.passes == pytest.approx(1, abs=0.01) and planned.hardware.startswith("this machine")
     assert planned.precision == "float32" and planned.suggested.precision in ("float32", "bfloat16")
-    without = plan(recipe("bert-tiny", length=128, batch_size=32, micro_batch=32), Imagined(500), Budget(steps=10))
+    without = forecast(
+        recipe("bert-tiny", length=128, batch_size=32, micro_batch=32), Imagined.of(500), Budget(steps=10)
+    )
     assert without.seconds is None and without.utilisation is None and without.tokens == 10 * 32 * 128
 
 
 def test_steps_are_timed_in_the_precision_that_is_asked_for(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forecast, "CALIBRATION", 0.0)
+    monkeypatch.setattr(forecasts, "CALIBRATION", 0.0)
     used: list[str] = []
-    timed = forecast.seconds_a_step
+    timed = forecasts.seconds_a_step
     monkeypatch.setattr(
-        forecast, "seconds_a_step", lambda work, *rest: used.append(work.computing.precision) or timed(work, *rest)
+        forecasts, "seconds_a_step", lambda work, *rest: used.append(work.computing.precision) or timed(work, *rest)
     )
     small = recipe("tiny", length=32, batch_size=2, micro_batch=2)
-    assert plan(small, Dataset.open(data), Budget(), precision="bfloat16").precision == "bfloat16"
+    assert forecast(small, Dataset.open(data), Budget(), precision="bfloat16").precision == "bfloat16"
     assert used == ["bfloat16"]
     with pytest.raises(BadInput, match="--precision int8"):
-        plan(small, Dataset.open(data), Budget(), precision="int8")
+        forecast(small, Dataset.open(data), Budget(), precision="int8")
 
 
 def test_bfloat16_is_suggested_where_its_products_are_much_faster(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,18 +138,18 @@ def test_a_run_is_compared_with_its_plan_over_the_steps_it_has_taken(tmp_path: P
     lines = [{"step": step, "tokens": step * 4000, "tokens_per_second": 2000.0} for step in range(1, 11)]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert recipe_of(tmp_path) == (TINY, 40) and precision_of(tmp_path) == "float32"
-    planned = replace(plan(TINY, Imagined(500), Budget(steps=40), HARDWARE), seconds_per_step=3.0)
-    beside = compare(planned, tmp_path).compared
+    planned = replace(forecast(TINY, Imagined.of(500), Budget(steps=40), HARDWARE), seconds_per_step=3.0)
+    beside = compare_with_run(planned, tmp_path).compared
     assert beside is not None
     assert (beside.steps, beside.planned, beside.took) == (10, 30.0, 20.0)
     assert (beside.tokens_planned, beside.tokens) == (40_960, 40_000)
     (tmp_path / "metrics.jsonl").unlink()
     with pytest.raises(BadInput, match="nothing to compare"):
-        compare(planned, tmp_path)
+        compare_with_run(planned, tmp_path)
 
 
 def test_a_recipe_of_another_version_is_named(tmp_path: Path) -> None:
-    known = {"format": FORMAT, "recipe": {"name": "x", "training": {"optimizing": {"betas": [0, 1], "odd": 1}}}}
+    known = {"format": FORMAT, "recipe": {"name": "x", "settings": {"optimizing": {"betas": [0, 1], "odd": 1}}}}
     (tmp_path / "run.json").write_text(json.dumps(sealed(known)))
     with pytest.raises(BadInput, match="its recipe is not one that this version knows"):
         recipe_of(tmp_path)

@@ -94,7 +94,8 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Recipe]:
     """A kind's recipe, tiny, with phrases for those that hide them."""
     phrases = tmp_path_factory.mktemp("phrases") / "phrases.txt"
     phrases.write_text("the capital of France\nbread and butter\nsince the beginning of the year\n")
-    return lambda kind: recipe(f"{kind}-tiny", length=32, batch_size=8, micro_batch=4, phrases=str(phrases), dropout=0.1)
+    settings = {"length": 32, "batch_size": 8, "micro_batch": 4, "phrases": str(phrases), "dropout": 0.1}
+    return lambda kind: recipe(f"{kind}-tiny", **settings)
 
 
 @pytest.fixture(scope="module")

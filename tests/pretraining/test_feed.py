@@ -11,7 +11,8 @@ import pytest
 
 from unmask.errors import BadInput
 from unmask.pretraining.feed import Feed
-from unmask.pretraining.settings import PretrainSettings
+from unmask.pretraining.pretrain import Pretraining
+from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.records import Batch
 from unmask.tokens.store.dataset import Dataset, prepare
 from unmask.training.job import MicroBatch, micro_batches_of
@@ -19,29 +20,39 @@ from unmask.training.job import MicroBatch, micro_batches_of
 SETTINGS = PretrainSettings(length=32, batch_size=8, micro_batch=4, rate="0.3")
 
 
-def fields(lessons: list[MicroBatch]) -> list[list[object]]:
-    return [[getattr(lesson.batch, name).tolist() for name in ("ids", "predicted", "targets")] for lesson in lessons]
+def feed_of(settings: PretrainSettings, data: Path, family: str = "modernbert") -> Feed:
+    made = Recipe(name="test", family=family, size="tiny", settings=settings)
+    return Pretraining.of(Dataset.open(data), made).feed(100)
+
+
+def with_batches(feed: Feed, **changes: object) -> Feed:
+    return replace(feed, preparer=replace(feed.preparer, **changes))
+
+
+def fields(micro_batches: list[MicroBatch]) -> list[list[object]]:
+    return [
+        [getattr(micro.batch, name).tolist() for name in ("ids", "predicted", "targets")] for micro in micro_batches
+    ]
 
 
 def epochs(feed: Feed) -> list[list[list[object]]]:
     """The first two epochs, block by block."""
     each = replace(feed, batch_size=1, micro_batch=1)
     blocks = each.plan(0).blocks
-    return [[fields(each.lessons(epoch * blocks + number)) for number in range(blocks)] for epoch in (0, 1)]
+    return [[fields(micro_batches_of(each, epoch * blocks + number)) for number in range(blocks)] for epoch in (0, 1)]
 
 
 @pytest.mark.parametrize("policy", ["token", "span 0.7, token 0.3"])
 def test_masks_are_fresh_in_each_epoch_unless_they_are_asked_to_be_static(data: Path, policy: str) -> None:
-    dataset = Dataset.open(data)
-    fresh = feed_of(replace(SETTINGS, policy=policy), dataset, 100, seed=0)
-    static = feed_of(replace(SETTINGS, policy=policy, static_masks=True), dataset, 100, seed=0)
+    fresh = feed_of(replace(SETTINGS, policy=policy), data)
+    static = feed_of(replace(SETTINGS, policy=policy, static_masks=True), data)
     first, second = epochs(fresh)
     assert first != second
     again, once_more = epochs(static)
     assert again == once_more == first  # as those of the first epoch
-    rows = static.plan(0).blocks + 3  # one batch over the end of an epoch
-    across = replace(static, batch_size=rows, micro_batch=rows)
-    batch = across.lessons(0)[0].batch
+    rows = static.preparer.plan(0).blocks + 3  # one batch over the end of an epoch
+    across = with_batches(static, batch_size=rows, micro_batch=rows)
+    batch = micro_batches_of(across, 0)[0].batch
     assert (batch.ids[:3] == batch.ids[-3:]).all()
 
 
@@ -78,11 +89,11 @@ def test_what_the_data_marks_is_hidden_whole_stage_by_stage(marked: Path) -> Non
     vocabulary = dataset.tokenizer().get_vocab()
     xx_yy, zz = [vocabulary["xx"], vocabulary["yy"]], [vocabulary["zz"]]
     plan = replace(SETTINGS, policy="token until 0.3; phrase until 0.6; entity")
-    feed = feed_of(plan, dataset, 100, seed=0)
-    assert set(feed.spans) == {"entity", "phrase"}
+    feed = feed_of(plan, marked)
+    assert set(feed.preparer.spans) == {"entity", "phrase"}
 
     def stage(first: int) -> list[Batch]:
-        return [lesson.batch for step in range(first, first + 20) for lesson in micro_batches_of(feed, step)]
+        return [micro.batch for step in range(first, first + 20) for micro in micro_batches_of(feed, step)]
 
     assert [whole(stage(first), xx_yy, 2) for first in (5, 35, 75)] == [False, False, True]
     assert [whole(stage(first), zz, 3) for first in (5, 35, 75)] == [False, True, False]
@@ -91,20 +102,20 @@ def test_what_the_data_marks_is_hidden_whole_stage_by_stage(marked: Path) -> Non
 def test_a_list_of_phrases_stands_instead_of_what_the_data_marks(marked: Path, tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("towns is\n")
     listed = replace(SETTINGS, policy="entity", phrases=str(tmp_path / "list.txt"))
-    feed = feed_of(listed, Dataset.open(marked), 100, seed=0)
+    feed = feed_of(listed, marked)
     vocabulary = Dataset.open(marked).tokenizer().get_vocab()
-    batches = [lesson.batch for step in range(20) for lesson in micro_batches_of(feed, step)]
-    assert feed.spans == {} and whole(batches, [vocabulary["towns"], vocabulary["is"]], 2)
+    batches = [micro.batch for step in range(20) for micro in micro_batches_of(feed, step)]
+    assert feed.preparer.spans == {} and whole(batches, [vocabulary["towns"], vocabulary["is"]], 2)
 
 
 def test_spans_that_nobody_marked_are_asked_for(data: Path, marked: Path) -> None:
     for where, policy in ((data, "entity"), (marked, "token until 0.5; collocation")):
         with pytest.raises(BadInput, match=r"has none of that kind: give --phrases"):
-            feed_of(replace(SETTINGS, policy=policy), Dataset.open(where), 100, seed=0)
+            feed_of(replace(SETTINGS, policy=policy), where)
 
 
 def test_without_packing_each_row_is_one_document_and_widths_are_few(data: Path) -> None:
-    feed = feed_of(replace(SETTINGS, length=60), Dataset.open(data), 100, seed=0, packs=False)
-    batches = [lesson.batch for step in range(20) for lesson in micro_batches_of(feed, step)]
+    feed = feed_of(replace(SETTINGS, length=60), data, family="deberta")
+    batches = [micro.batch for step in range(20) for micro in micro_batches_of(feed, step)]
     assert max(batch.documents.max() for batch in batches) == 1
     assert {batch.ids.shape[1] for batch in batches} <= {16, 32, 48, 60}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.runs.history import History
-from unmask.runs.plot import LARGE, SMALL, drawn, plot, smooth
+from unmask.runs.plot import drawn, plot, smooth
 
 STEPS = [
     {
@@ -27,12 +27,19 @@ STEPS = [
     for step in range(1, 31)
 ]
 MEASURED = [{"step": step, "validation_loss": 8 - step / 10, "validation_accuracy": 0.1} for step in (0, 15, 30)]
-HISTORY = History(Path("run"), {"steps": 30}, tuple(STEPS + MEASURED), running=True)
+FIGURES = [
+    {"name": "loss", "title": "Loss, nats a token"},
+    {"name": "accuracy", "title": "Accuracy on hidden tokens", "better": "more", "percent": True},
+    {"name": "perplexity", "title": "Perplexity"},
+    {"name": "hidden_rate", "title": "Hidden rate", "percent": True},
+]
+HISTORY = History(Path("run"), {"steps": 30, "figures": FIGURES}, tuple(STEPS + MEASURED), running=True)
 
 
 def test_each_panel_has_its_figures_against_the_tokens_seen() -> None:
     axes = {each.get_title(loc="left"): each for each in drawn(HISTORY).axes}
-    assert list(axes) == [panel.title for panel in (*LARGE, *SMALL)]
+    large, small = ["Loss, nats a token", "Accuracy on hidden tokens"], ["Learning rate", "Hidden rate"]
+    assert list(axes) == [*large, *small, "Gradient norm", "Tokens a second"]
     loss = {line.get_label(): line for line in axes["Loss, nats a token"].lines}
     assert list(loss["held out"].get_xdata()) == [0, 15 * 4096, 30 * 4096]
     assert list(loss["held out"].get_ydata()) == [8, 6.5, 5]

@@ -9,16 +9,22 @@ import lxml.html
 
 from unmask.files import sealed
 from unmask.runs.directory import FORMAT
-from unmask.runs.report import write
+from unmask.runs.report import write_report
 
 HOSTILE = "<script>alert('1')</script>&\"<img src=x>"
-TRAINING = {"length": 128, "rows": 32, "policy": HOSTILE, "rate": "0.15", "optimizing": {"clip": 1.0}}
+SETTINGS = {"length": 128, "batch_size": 32, "policy": HOSTILE, "rate": "0.15", "optimizing": {"clip": 1.0}}
+FIGURES = [
+    {"name": "loss", "title": "Loss, nats a token"},
+    {"name": "accuracy", "title": "Accuracy on hidden tokens", "better": "more", "percent": True},
+]
+USES = ['unmask fill RUN "The capital of France is [MASK]."', "pipeline('fill-mask', model='RUN/model')"]
 
 
 def made(path: Path, *, model: bool = True) -> Path:
     path.mkdir(parents=True)
-    recipe = {"name": "mini", "family": "modernbert", "training": TRAINING}
-    known = {"format": FORMAT, "unmask": "0.1.0", "recipe": recipe, "data": "f" * 64, "seed": 3, "steps": 2}
+    recipe = {"name": "mini", "family": "modernbert", "settings": SETTINGS}
+    known = {"format": FORMAT, "unmask": "0.1.0", "name": "mini", "recipe": recipe, "seed": 3, "steps": 2}
+    known |= {"figures": FIGURES, "uses": USES}
     (path / "run.json").write_text(json.dumps(sealed(known)))
     lines = [
         {"step": 0, "validation_loss": 9.0},
@@ -34,30 +40,30 @@ def made(path: Path, *, model: bool = True) -> Path:
 
 def test_the_page_says_what_was_trained_how_well_and_how_to_use_it(tmp_path: Path) -> None:
     run = made(tmp_path / "my run")
-    write(run, {"model": "modernbert, 7 parameters", "data": "wiki: 3 documents"})
+    write_report(run, {"model": "modernbert, 7 parameters", "data": "wiki: 3 documents", "data fingerprint": "f" * 64})
     page = lxml.html.fromstring((run / "report.html").read_text())
     text = " ".join(page.text_content().split())
-    for said in ("my run", "finished", "modernbert, 7 parameters", "wiki: 3 documents", "f" * 64, "25.0%", "54.6"):
-        assert said in text  # 54.6 is the perplexity, e to the 4
+    for said in ("my run", "finished", "modernbert, 7 parameters", "wiki: 3 documents", "f" * 64, "25.0%", "4.000"):
+        assert said in text
     assert f"unmask fill '{run}' \"The capital of France is [MASK].\"" in text
-    assert "recipe.training.optimizing.clip 1.0" in " ".join(cell.text_content() for cell in page.iter("th", "td"))
+    assert "recipe.settings.optimizing.clip 1.0" in " ".join(cell.text_content() for cell in page.iter("th", "td"))
     measured = page.xpath("//table[@class='figures']//tr")
-    assert [cell.text_content() for cell in measured[1]] == ["0", "0", "9.000", "8,103.1", ""]
-    assert [cell.text_content() for cell in measured[2]] == ["2, all of it", "4,096", "4.000", "54.6", "25.0%"]
+    assert [cell.text_content() for cell in measured[1]] == ["0", "0", "9.000", ""]
+    assert [cell.text_content() for cell in measured[2]] == ["2, all of it", "4,096", "4.000", "25.0%"]
     assert (run / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_state_is_said_by_who_trains(tmp_path: Path) -> None:
     run = made(tmp_path / "run", model=False)
     for going_on, state in ((True, "running"), (False, "stopped")):
-        write(run, going_on=going_on)
+        write_report(run, going_on=going_on)
         text = (run / "report.html").read_text()
         assert f'class="state {state}"' in text and "unmask watch" in text and "pipeline" not in text
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_takes_no_orders_from_data(tmp_path: Path) -> None:
     run = made(tmp_path / HOSTILE.replace("/", "∕"))
-    write(run, {HOSTILE: HOSTILE})
+    write_report(run, {HOSTILE: HOSTILE})
     page = lxml.html.fromstring((run / "report.html").read_text())
     assert not list(page.iter("script", "img", "link", "iframe", "object", "embed", "base", "form"))
     assert HOSTILE in page.text_content()
@@ -73,5 +79,5 @@ def test_a_run_that_is_damaged_or_has_not_begun_has_a_page_too(tmp_path: Path) -
     run = made(tmp_path / "run")
     (run / "metrics.jsonl").unlink()
     (run / "run.json").write_text("{}")
-    write(run)
+    write_report(run)
     assert "damaged" in (run / "report.html").read_text()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import signal
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +18,8 @@ from unmask.errors import Interrupted
 from unmask.pretraining import pretrain
 from unmask.pretraining.recipes import recipe
 from unmask.results import Trained
-from unmask.runs import reporting as chronicle
+from unmask.runs import reporting
 from unmask.runs.reporting import Reporter
-from unmask.training import loop
 from unmask.training.budget import Budget
 from unmask.training.run_job import Saving
 
@@ -33,23 +32,15 @@ def train(data: Path, out: Path, *, resume: bool = False) -> Trained:
 
 
 def test_a_run_has_its_report_and_events_when_it_is_stopped_and_when_it_has_ended(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data: Path, tmp_path: Path, interrupted: Callable[..., AbstractContextManager[None]]
 ) -> None:
-    run, taken = tmp_path / "run", loop.take_step
-
-    def take_step(*args: object, **kwargs: object) -> object:
-        if args[3] == 2:
-            os.kill(os.getpid(), signal.SIGINT)
-        return taken(*args, **kwargs)  # type: ignore[arg-type]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(loop, "take_step", take_step)
-        with pytest.raises(Interrupted):
-            train(data, run)
+    run = tmp_path / "run"
+    with interrupted(3), pytest.raises(Interrupted):
+        train(data, run)
     assert 'class="state stopped"' in (run / "report.html").read_text()
     train(data, run, resume=True)
     page = (run / "report.html").read_text()
-    assert 'class="state finished"' in page and "modernbert, " in page
+    assert 'class="state finished"' in page and "modernbert, tiny" in page
     documents = json.loads((data / "manifest.json").read_text())["counts"]["train"]
     assert f"{data}: {documents} documents" in page
     assert (run / "plot.png").exists()
@@ -73,11 +64,11 @@ def test_a_report_that_cannot_be_written_is_a_line_and_no_more(tmp_path: Path) -
 
 def test_a_run_that_goes_on_is_drawn_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[Path] = []
-    monkeypatch.setattr(chronicle.report, "write", lambda path, facts, *, going_on: written.append(path))
+    monkeypatch.setattr(reporting, "write_report", lambda path, facts, *, going_on: written.append(path))
     reporter = Reporter(tmp_path, {})
     reporter.now_and_then()
     assert not written
-    reporter = replace(reporter, written=reporter.written - chronicle.SELDOM)
+    reporter = replace(reporter, written=reporter.written - reporting.SELDOM)
     reporter.now_and_then()
     reporter.now_and_then()
     assert written == [tmp_path]

@@ -17,8 +17,8 @@ import torch
 from unmask.errors import BadInput, Damaged, Diverged, Interrupted, Terminated
 from unmask.objectives.mlm import MLM
 from unmask.objectives.objective import Outcome
-from unmask.pretraining import card as export
 from unmask.pretraining import pretrain
+from unmask.pretraining import pretrain as pretrains
 from unmask.pretraining.recipes import recipe
 from unmask.pretraining.settings import Recipe
 from unmask.records import Batch
@@ -28,6 +28,7 @@ from unmask.training import checkpoint, loader, loop
 from unmask.training.budget import Budget
 from unmask.training.machine import memory as parts
 from unmask.training.run_job import Saving
+from unmask.training.session import Session
 
 TINY = recipe("tiny")
 PLAN = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=8, micro_batch=8))
@@ -58,12 +59,12 @@ def logged(run: Path) -> list[dict[str, Any]]:
 
 def before_step(patch: pytest.MonkeyPatch, step: int, do: Callable[[torch.nn.Module], None]) -> None:
     """Do something to the learner when this many steps are done."""
-    taken = loop.take_step
+    taken, at = loop.take_step, step
 
-    def take_step(learner: torch.nn.Module, *rest: Any) -> Any:
-        if rest[2] == step:
+    def take_step(learner: torch.nn.Module, *rest: Any, step: int, **more: Any) -> Any:
+        if step == at:
             do(learner)
-        return taken(learner, *rest)
+        return taken(learner, *rest, step=step, **more)
 
     patch.setattr(loop, "take_step", take_step)
 
@@ -274,9 +275,9 @@ def signalled(patch: pytest.MonkeyPatch, place: Any, name: str, when: Callable[.
 
 PHASES: dict[str, tuple[Any, str, Callable[..., bool], str]] = {
     "saving": (checkpoint, "save", lambda _folder, moment: moment.step == 3, "after step 4 of 8, saved in"),
-    "validating": (Work, "validate", lambda *_: True, "after step 1 of 8, saved in"),
-    "measuring": (Work, "measure", lambda _work, limit, _world: limit is None, "after the last step"),
-    "exporting": (export, "export", lambda *_: True, "after the last step"),
+    "validating": (Session, "validate", lambda *_: True, "after step 1 of 8, saved in"),
+    "measuring": (Session, "measure", lambda _session, limit, _world: limit is None, "after the last step"),
+    "exporting": (pretrains, "export_model", lambda *_: True, "after the last step"),
 }
 
 

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from unmask.errors import Damaged
-from unmask.pretraining.batches import Stretch
+from unmask.pretraining.batches import BlockRange
 from unmask.pretraining.feed import Feed
-from unmask.pretraining.settings import PretrainSettings
+from unmask.pretraining.pretrain import Pretraining
+from unmask.pretraining.recipes import recipe
 from unmask.records import Batch
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import loader
@@ -28,7 +29,8 @@ STEPS = 30
 
 @pytest.fixture(scope="module")
 def feed(data: Path) -> Feed:
-    return feed_of(PretrainSettings(length=32, batch_size=10, micro_batch=4, policy="span 0.7, token 0.3"), Dataset.open(data), STEPS, 0)
+    plan = recipe("tiny", length=32, batch_size=10, micro_batch=4, policy="span 0.7, token 0.3")
+    return Pretraining.of(Dataset.open(data), plan).feed(STEPS)
 
 
 @pytest.fixture
@@ -47,23 +49,27 @@ def same(some: list[MicroBatch], others: list[MicroBatch]) -> bool:
 
 
 @pytest.mark.parametrize(("workers", "share", "first"), [(0, range(3), 0), (1, range(3), 7), (2, range(1, 3), 5)])
-def test_lessons_are_the_same_whoever_prepares_them_and_wherever_one_begins(
+def test_micro_batches_are_the_same_whoever_prepares_them_and_wherever_one_begins(
     feed: Feed, workers: int, share: range, first: int
 ) -> None:
     with Loader(feed, share, first=first, workers=workers) as loading:
         assert len(loading.workers) == workers
-        assert all(same(loading.lessons(step), micro_batches_of(feed, step, share)) for step in range(first, STEPS))
+        assert all(
+            same(loading.micro_batches(step), micro_batches_of(feed, step, share)) for step in range(first, STEPS)
+        )
 
 
 def test_a_step_beyond_the_last_is_prepared_by_whoever_asks(feed: Feed) -> None:
     with Loader(feed, range(3), first=STEPS - 2, workers=2) as loading:
-        assert all(same(loading.lessons(step), micro_batches_of(feed, step)) for step in range(STEPS - 2, STEPS + 2))
+        assert all(
+            same(loading.micro_batches(step), micro_batches_of(feed, step)) for step in range(STEPS - 2, STEPS + 2)
+        )
 
 
 def test_what_is_prepared_ahead_is_bounded(feed: Feed) -> None:
     with Loader(feed, range(3), workers=2) as loading:
         for step in range(4):
-            loading.lessons(step)
+            loading.micro_batches(step)
             assert loading.asked - loading.taken < loader.AHEAD * 2
 
 
@@ -74,7 +80,7 @@ def test_a_killed_process_is_said_and_started_again_and_after_three_deaths_the_l
         for step in range(STEPS):
             if step in (3, 9, 15, 21):
                 loading.workers[step % 2].process.kill()
-            assert same(loading.lessons(step), micro_batches_of(feed, step))
+            assert same(loading.micro_batches(step), micro_batches_of(feed, step))
         assert loading.workers == []
     assert said == [
         *["[yellow]a process that prepares data died (SIGKILL) and was started again[/]"] * 3,
@@ -87,21 +93,22 @@ def test_where_no_process_can_be_started_the_loop_prepares_for_itself(
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with Loader(feed, range(3), workers=2) as loading:
-        assert same(loading.lessons(0), micro_batches_of(feed, 0))
+        assert same(loading.micro_batches(0), micro_batches_of(feed, 0))
     assert len(said) == 1 and "cannot be started" in said[0]
 
 
 def test_an_error_comes_up_in_the_loop_with_its_cause(feed: Feed, said: list[str]) -> None:
-    damaged = replace(feed, vocabulary=replace(feed.vocabulary, size=100))
+    vocabulary = replace(feed.preparer.vocabulary, size=100)
+    damaged = replace(feed, preparer=replace(feed.preparer, vocabulary=vocabulary))
     with Loader(damaged, range(3), workers=1) as loading, pytest.raises(Damaged, match="unmask verify"):
-        loading.lessons(0)
+        loading.micro_batches(0)
     assert said == []
 
 
 def test_no_process_is_left_over(feed: Feed) -> None:
     with pytest.raises(ZeroDivisionError), Loader(feed, range(3), workers=2) as loading:
         processes = [worker.process for worker in loading.workers]
-        loading.lessons(0)
+        loading.micro_batches(0)
         raise ZeroDivisionError
     assert [process.poll() for process in processes] == [-signal.SIGKILL] * 2
 
@@ -109,10 +116,10 @@ def test_no_process_is_left_over(feed: Feed) -> None:
 def test_a_process_whose_starter_is_gone_ends_by_itself(feed: Feed) -> None:
     for pipe in ("asking", "telling"):  # the kernel closes both ends of whoever is killed
         with Loader(feed, range(3), workers=1) as loading:
-            loading.lessons(0)
+            loading.micro_batches(0)
             with suppress(BrokenPipeError):
                 getattr(loading.workers[0], pipe).close()
-            loading.workers[0].ask(Stretch(0, 4, True, 0.0)) if pipe == "telling" else None
+            loading.workers[0].ask(BlockRange(0, 4, True, 0.0)) if pipe == "telling" else None
             assert loading.workers[0].process.wait(60) == 0
 
 

@@ -96,7 +96,9 @@ def test_an_overflow_is_skipped_and_a_stopped_run_goes_on_with_its_scale(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def work() -> Session:
-        return Session.begin(Pretraining.of(Dataset.open(data), SMALL, 0).job(), 6, Computing(precision="float16", device="cpu"))
+        return Session.begin(
+            Pretraining.of(Dataset.open(data), SMALL, 0).job(), 6, Computing(precision="float16", device="cpu")
+        )
 
     monkeypatch.setattr(precision, "FIRST_SCALE", 2.0**20)  # too large: the first steps overflow
     whole, stopped = work(), work()

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 
 from unmask.errors import BadInput
+from unmask.training.machine.processor import half_precision_works
 from unmask.training.precision import PRECISIONS
 
 TRIALS, SIDE = 6, 1024  # matrix products that find out how fast this machine is, and how large they are
@@ -121,6 +122,8 @@ def _letters(name: str) -> str:
 def this_machine(precision: str = SINGLE) -> Hardware:
     """This machine's processors: all of their memory, and the speed of a product as it is just now."""
     threads = torch.get_num_threads()
+    if precision != SINGLE:
+        half_precision_works()
     return Hardware(
         name=f"this machine, {threads} thread{'' if threads == 1 else 's'}",
         devices=1,
@@ -144,4 +147,6 @@ def product_speed(precision: str) -> float:
 
 def fastest_here() -> str:
     """The precision to train in on this machine: bfloat16 where its products are so much faster that steps are too."""
+    if not half_precision_works():
+        return SINGLE
     return "bfloat16" if product_speed("bfloat16") > WORTHWHILE * product_speed(SINGLE) else SINGLE

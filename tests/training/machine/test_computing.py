@@ -19,11 +19,13 @@ from unmask.pretraining.settings import Recipe
 from unmask.results import Trained
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget
+from unmask.training.job import micro_batches_of
 from unmask.training.machine import computing as module
 from unmask.training.machine.computing import Computing, check_compiler, device_for, make_ready
 from unmask.training.machine.distributed import ALONE
 from unmask.training.run_job import Saving
 from unmask.training.session import Session
+from unmask.training.step import take_step
 
 CPU = torch.device("cpu")
 
@@ -35,20 +37,21 @@ def small(name: str, **training: Any) -> Recipe:
 
 
 def work_of(data: Path, made: Recipe | None = None, **computing: Any) -> Session:
-    return Session.begin(Pretraining.of(Dataset.open(data), made or small("tiny"), 0).job(), 8, Computing(device="cpu", **computing))
+    return Session.begin(
+        Pretraining.of(Dataset.open(data), made or small("tiny"), 0).job(), 8, Computing(device="cpu", **computing)
+    )
 
 
 def steps(work: Session, count: int, first: int = 0) -> list[float]:
     work.learner.train()
     return [
-        take_step(work.learner, work.optimizer, work.source, step=step).loss
-        for step in range(first, first + count)
+        take_step(work.learner, work.optimizer, work.source, step=step).loss for step in range(first, first + count)
     ]
 
 
 def kept_for_backward(work: Session) -> tuple[int, torch.Tensor]:
     """How many bytes a forward pass keeps, and the gradient it leads to."""
-    (lesson, *_) = micro_batches_of(work.source, 0)
+    (micro, *_) = micro_batches_of(work.source, 0)
     work.learner.train()
     torch.manual_seed(0)
     kept: dict[int, int] = {}
@@ -58,7 +61,7 @@ def kept_for_backward(work: Session) -> tuple[int, torch.Tensor]:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        loss = lesson.objective.outcome(work.learner, lesson.batch).losses["mlm"]
+        loss = micro.objective.outcome(work.learner, micro.batch).losses["mlm"]
     loss.backward()
     own = {parameter.untyped_storage().data_ptr() for parameter in work.learner.parameters()}
     gradient = torch.cat([p.grad.flatten() for p in work.learner.parameters() if p.grad is not None])

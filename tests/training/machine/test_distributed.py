@@ -9,15 +9,32 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from unmask.errors import BadInput
+from unmask.pretraining.pretrain import Pretraining
+from unmask.pretraining.recipes import recipe
+from unmask.tokens.store.dataset import Dataset
 from unmask.training.machine.distributed import World, process_group
 
-SETTINGS = ["--recipe", "tiny", "--steps", "8", "--length", "32", "--batch-size", "16", "--micro-batch", "4", "--save-seconds", "0"]
+SETTINGS = [
+    "--recipe",
+    "tiny",
+    "--steps",
+    "8",
+    "--length",
+    "32",
+    "--batch-size",
+    "16",
+    "--micro-batch",
+    "4",
+    "--save-seconds",
+    "0",
+]
 
 
 # the command line, with a line written for each micro-batch that is trained on: step, number, blocks, hidden positions
@@ -29,9 +46,9 @@ from unmask.training import loop
 
 take_step, outcome, now = loop.take_step, MLM.outcome, []
 
-def take_recorded(*args, **kwargs):
-    now[:] = [args[3]]
-    return take_step(*args, **kwargs)
+def take_recorded(*args, step, **kwargs):
+    now[:] = [step]
+    return take_step(*args, step=step, **kwargs)
 
 def outcome_recorded(self, learner, batch):
     if learner.training:
@@ -101,7 +118,7 @@ def test_reproducible_sums_give_the_same_weights_on_any_number_of_processes(
 
 
 def test_a_killed_process_and_a_resume_on_another_number_of_processes_end_with_the_same_weights(
-    data: Path, tmp_path: Path, alone: dict[str, object]
+    data: Path, tmp_path: Path, alone: dict[str, object], kill_all: Callable[[subprocess.Popen[bytes]], None]
 ) -> None:
     run = tmp_path / "run"
     process = subprocess.Popen(
@@ -109,13 +126,12 @@ def test_a_killed_process_and_a_resume_on_another_number_of_processes_end_with_t
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-        start_new_session=True,
     )
     deadline = time.monotonic() + 120
     while not list(run.glob("checkpoints/step-*")) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill_all(process)
+    assert not (run / "model").exists()
     again = train(1, data, run, "--reproducible", "--resume")
     assert again["weights_sha256"] == alone["weights_sha256"]
 
@@ -132,39 +148,39 @@ def test_layers_cut_up_among_processes_give_the_same_losses_and_a_checkpoint_tha
 
 
 @pytest.mark.parametrize(
-    ("micros", "settings", "said"),
+    ("micro_batches", "settings", "said"),
     [
-        (1, {}, "1 micro-batches in a step cannot keep 2 processes busy: give a smaller --micro"),
-        (3, {"shard": True}, "3 micro-batches cannot be shared out evenly; give another --rows or --micro"),
+        (1, {}, "1 micro-batches in a step cannot keep 2 processes busy: give a smaller --micro-batch"),
+        (3, {"shard": True}, "3 micro-batches cannot be shared out evenly; give another --batch-size or --micro-batch"),
         (4, {"shard": True, "reproducible": True}, "leave out --reproducible"),
     ],
 )
 def test_work_that_cannot_be_shared_out_is_refused_before_processes_join(
-    micros: int, settings: dict[str, bool], said: str, monkeypatch: pytest.MonkeyPatch
+    micro_batches: int, settings: dict[str, bool], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(BadInput, match=said), process_group(micro_batches=micro_batches, **settings):
         pass
 
 
-def test_every_block_of_every_epoch_is_consumed_once_by_a_thousand_ranks_that_restart_and_change_in_number() -> None:
-    draw = np.random.default_rng(0)
-    micros, steps, per_epoch = 1536, 60, 40_000
-    consumed: list[int] = []
+def test_a_thousand_ranks_that_restart_and_change_in_number_train_on_each_block_of_each_epoch_once(data: Path) -> None:
+    plan = recipe("tiny", length=32, batch_size=1536, micro_batch=1)
+    feed, draw = Pretraining.of(Dataset.open(data), plan).feed(60), np.random.default_rng(0)
+    trained: dict[int, list[int]] = {}  # by step, the numbers of the blocks that the ranks plan, whoever it is
     step, saved = 0, 0
-    while step < steps:
+    while step < 60:
         size = int(draw.choice([1024, 512, 96, 1, 1000]))
         for _ in range(int(draw.integers(1, 9))):
-            if step == steps:
+            if step == 60:
                 break
-            shares = [World(rank, size).share(micros) for rank in range(size)]
-            consumed[step * micros :] = sorted(step * micros + nth for share in shares for nth in share)
+            shares = (World(rank, size).share(feed.micro_batches) for rank in range(size))
+            planned = [each.request for share in shares for each in feed.planned(step, share)]
+            trained[step] = [number for blocks in planned for number in range(blocks.begin, blocks.end)]
             step += 1
             saved = step if draw.random() < 0.3 else saved
-        step = saved if step < steps else step  # killed: back to the last checkpoint
-    assert consumed == list(range(steps * micros))
-    epochs = np.array(consumed) // per_epoch
-    assert all(len(set(np.array(consumed)[epochs == e] % per_epoch)) == (epochs == e).sum() for e in set(epochs))
+        step = saved if step < 60 else step  # killed: back to the last checkpoint
+    assert sorted(number for numbers in trained.values() for number in numbers) == list(range(60 * 1536))
+    assert all(sorted(numbers) == list(range(step * 1536, (step + 1) * 1536)) for step, numbers in trained.items())
 
 
 def test_a_killed_rank_is_started_again_by_torchrun_and_the_weights_come_out_the_same(

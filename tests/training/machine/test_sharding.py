@@ -20,6 +20,7 @@ from unmask.training.loop import Position
 from unmask.training.machine.sharding import clip, is_sharded, shard, shard_like, whole
 from unmask.training.optimizer import Optimizer, Optimizing
 from unmask.training.session import Session
+from unmask.training.step import take_step
 
 TINY = recipe("tiny")
 RATES = Optimizing(muon_lr=1e-2)  # rounding grows with it, and tolerances are for this one

@@ -25,6 +25,7 @@ from transformers import PreTrainedModel
 from unmask.errors import BadInput
 from unmask.models.layers import layers_of
 from unmask.models.modernbert_cpu import lighten
+from unmask.training.machine.processor import half_precision_works
 from unmask.training.precision import PRECISIONS
 
 DEVICES: dict[str, Callable[[], bool]] = {  # the best first
@@ -74,6 +75,8 @@ def device_for(name: str) -> torch.device:
 
 def make_ready(learner: Module, computing: Computing, device: torch.device) -> Module:
     """A learner on its device, its layers computed as asked."""
+    if device.type == "cpu" and computing.precision != "float32":
+        half_precision_works()
     learner.to(device)
     if computing.recompute:
         for model in _models(learner):
