@@ -24,7 +24,6 @@ from turns import THREADS, Clock, Contender, Spread, race
 
 from unmask.files import digest
 from unmask.models.families.sizes import SIZES, Size
-from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.pretraining.settings import Recipe
 from unmask.tokens.store.dataset import Dataset
@@ -33,7 +32,6 @@ from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import Computing
 from unmask.training.machine.distributed import ALONE
 from unmask.training.optimizer import Optimizing
-from unmask.training.session import Session
 
 TOKENS = 46 * 32 * 128  # with three seeds the recipe needs 45, 47 and 45 steps
 SIZE = SIZES["mini"]
@@ -55,7 +53,7 @@ class Line:
     @property
     def steps(self) -> int:
         """How many the tokens make."""
-        return TOKENS // rival.LENGTH // (rival.ROWS if self.ours is None else self.ours.settings.rows)
+        return TOKENS // rival.LENGTH // (rival.ROWS if self.ours is None else self.ours.settings.batch_size)
 
     def contender(self, data: Path) -> Contender:
         """Its steps, to be timed."""
@@ -81,8 +79,8 @@ def lines(rate: float) -> list[Line]:
     last = recipe("mini")
     adamw = Optimizing(muon_lr=0, adamw_lr=rate)
     settings = replace(last.settings, batch_size=rival.ROWS, micro_batch=rival.ROWS, rate="0.15", optimizing=adamw)
-    begin = Recipe(name="ablation", family="bert", size="mini", training=settings)
-    muon = replace(begin, training=replace(settings, optimizing=last.settings.optimizing))
+    begin = Recipe(name="ablation", family="bert", size="mini", settings=settings)
+    muon = replace(begin, settings=replace(settings, optimizing=last.settings.optimizing))
     wide = replace(muon, family=last.family, size=Size(SIZE.layers, SIZE.width, SIZE.heads))
     modern = replace(wide, size="mini")
     falling = replace(modern, settings=replace(modern.settings, rate=last.settings.rate))
@@ -97,7 +95,7 @@ def lines(rate: float) -> list[Line]:
         Line(name="ModernBERT with windows of 128", ours=wide),
         Line(name=f"windows of {SIZE.window}", ours=modern),
         Line(name=f"hidden rate {last.settings.rate}", ours=falling),
-        Line(name=f"the recipe: {last.settings.rows} blocks a step", ours=last),
+        Line(name=f"the recipe: {last.settings.batch_size} blocks a step", ours=last),
         Line(name="`--compile`", ours=last, compile=True),
     ]
 
@@ -106,7 +104,7 @@ def trained(line: Line, data: Path) -> Figures:
     """Train on the tokens, and measure."""
     assert line.ours is not None
     keep_large_blocks()
-    work = Session.begin(Pretraining.of(Dataset.open(data), line.ours, 0).job(), line.steps)
+    work = sides.session_of(Dataset.open(data), line.ours, line.steps)
     with torch.no_grad():
         for parameter in work.learner.parameters():
             if parameter.ndim > 1:  # drawn from a normal distribution, which a factor widens
@@ -115,7 +113,7 @@ def trained(line: Line, data: Path) -> Figures:
             work.learner.get_output_embeddings().bias.zero_()
     nothing = lambda _position, _figures: None  # noqa: E731
     loop.train(work.learner, work.optimizer, work.source, position=loop.Position(), after_step=nothing)
-    loss = work.measure(None, ALONE)[0].loss
+    loss = work.measure(None, ALONE)["loss"]
     print(f"{line.name}: {line.steps} steps end at {loss:.3f}", flush=True)
     return {"plan": asdict(line), "loss": loss}
 

@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+import sides
 import tyro
 
-from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
@@ -51,27 +51,24 @@ def step_times(works: dict[str, Session], rounds: int) -> dict[str, list[float]]
     return times
 
 
-def train(work: Session) -> loop.Measured:
+def train(work: Session) -> dict[str, float]:
     nothing = lambda _position, _figures: None  # noqa: E731
     loop.train(work.learner, work.optimizer, work.source, position=loop.Position(), after_step=nothing)
-    return work.measure(None, ALONE)[0]
+    return work.measure(None, ALONE)
 
 
 def main(data: Path, /, size: str = "mini", minutes: float = 5, rounds: int = 20, seed: int = 0) -> None:
     keep_large_blocks()
     dataset = Dataset.open(data)
     plans = {family: recipe(f"{family}-{size}") for family in COMPARED}
-    times = step_times(
-        {f: Session.begin(Pretraining.of(dataset, plan, seed).job(), 1000) for f, plan in plans.items()}, rounds
-    )
+    works = {family: sides.session_of(dataset, plan, 1000, seed=seed) for family, plan in plans.items()}
+    times = step_times(works, rounds)
     for family, plan in plans.items():
         median = statistics.median(times[family])
-        work = Session.begin(
-            Pretraining.of(dataset, replace(plan, name=family), seed).job(), max(1, int(minutes * 60 / median))
-        )
+        work = sides.session_of(dataset, plan, max(1, int(minutes * 60 / median)), seed=seed)
         measured = train(work)
         spread = (min(times[family]), max(times[family]))
-        outcome = Outcome(family, median, spread, work.steps, measured.loss, measured.accuracy)
+        outcome = Outcome(family, median, spread, work.steps, measured["loss"], measured["accuracy"])
         print(json.dumps(outcome.__dict__), flush=True)
 
 

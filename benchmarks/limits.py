@@ -216,17 +216,17 @@ def generator(data: Path, out: Path, tokens: int) -> None:
     mlm = shown_two_ways(data, out, tokens).contenders[0]
     recipes = [recipe(f"{kind}-{SIZE}") for kind in ("causal", "diffusion")]
     causal, diffusion = compare(data, out / "generator", recipes, Budget(tokens=tokens), resume=True).contenders
-    work = Session.begin(
-        Pretraining.of(Dataset.open(data), recipes[1], 0).job(), mlm.steps
-    )  # the same model, asked another way
+    pretraining = Pretraining.of(Dataset.open(data), recipes[1])  # the same model, asked another way
+    session = Session.begin(pretraining.job(), mlm.steps)
     saved = checkpoint.newest(mlm.run / "checkpoints")
     assert saved is not None
-    work.restore(saved)
+    session.restore(saved)
+    asked = bits_per_byte(session.learner, pretraining.validation(session.learner))
     rows(
         ("model", "bits per byte of held-out text"),
         ("left to right", cell(causal.text_bits_per_byte)),
         ("masked diffusion, at most", cell(diffusion.text_bits_per_byte)),
-        ("masked LM (30 to 15 % hidden), asked as diffusion, at most", cell(bits_per_byte(work))),
+        ("masked LM (30 to 15 % hidden), asked as diffusion, at most", cell(asked)),
     )
 
 

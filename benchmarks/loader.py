@@ -18,7 +18,6 @@ import torch
 import tyro
 from turns import Spread
 
-from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.loader import Loader
@@ -30,13 +29,13 @@ STEPS = 1_000_000  # of the run that the batches are taken from: more than any o
 
 def speed(work: Session, workers: int, seconds: float) -> tuple[float, float]:
     """Tokens a second of wall time, and of this process's own processor time."""
-    with Loader(work.source, range(work.source.micros), workers=workers) as loader:
-        loader.lessons(0)  # the first waits for the epoch's packing and for the processes to start
+    with Loader(work.source, range(work.source.micro_batches), workers=workers) as loader:
+        loader.micro_batches(0)  # the first waits for the epoch's packing and for the processes to start
         tokens, step = 0, 0
         begun, worked = time.perf_counter(), time.process_time()
         while (elapsed := time.perf_counter() - begun) < seconds:
             step += 1
-            tokens += sum(int((lesson.batch.documents > 0).sum()) for lesson in loader.lessons(step))
+            tokens += sum(int((micro.batch.documents > 0).sum()) for micro in loader.micro_batches(step))
         return tokens / elapsed, tokens / (time.process_time() - worked)
 
 
@@ -44,12 +43,12 @@ def waiting(work: Session, workers: int, steps: int) -> Spread:
     """The part of each step that passes before its batches are there."""
     work.learner.train()
     shares = []
-    with Loader(work.source, range(work.source.micros), workers=workers) as loader:
+    with Loader(work.source, range(work.source.micro_batches), workers=workers) as loader:
         for step in range(steps + 2):
             begun = time.perf_counter()
-            lessons = loader.lessons(step)
+            micro_batches = loader.micro_batches(step)
             there = time.perf_counter()
-            sides.learn(work, lessons, step)
+            sides.learn(work, micro_batches, step)
             if step >= 2:
                 shares.append((there - begun) / (time.perf_counter() - begun))
     return Spread.of(shares)
@@ -58,7 +57,7 @@ def waiting(work: Session, workers: int, steps: int) -> Spread:
 def main(data: Path, /, size: str = "mini", seconds: float = 10, steps: int = 20, threads: int = 2) -> None:
     keep_large_blocks()
     torch.set_num_threads(threads)
-    work = Session.begin(Pretraining.of(Dataset.open(data), recipe(size), 0).job(), STEPS)
+    work = sides.session_of(Dataset.open(data), recipe(size), STEPS)
     found: dict[str, dict[str, float]] = {}
     print("| prepared by | tokens/s without a model | by processor time | part of a step spent waiting |")
     print("|---|---|---|---|")

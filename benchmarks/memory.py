@@ -22,11 +22,9 @@ import rival
 import sides
 import tyro
 
-from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.machine.allocator import keep_large_blocks
-from unmask.training.session import Session
 
 ROWS, STEPS = 32, 3
 MEGA = 1e6
@@ -48,7 +46,7 @@ def ours(data: Path, micro: int) -> int:
     keep_large_blocks()
     plan = recipe("mini")
     plan = replace(plan, settings=replace(plan.settings, batch_size=ROWS, micro_batch=micro))
-    work = Session.begin(Pretraining.of(Dataset.open(data), plan, 0).job(), STEPS)
+    work = sides.session_of(Dataset.open(data), plan, STEPS)
     return peak(lambda: [sides.step(work, number) for number in range(STEPS)])
 
 
@@ -64,7 +62,7 @@ def peak(steps: Callable[[], object]) -> int:
 
 def main(data: Path, /, threads: int = 2) -> None:
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    vocabulary, own = Dataset.open(data).vocabulary.size, min(ROWS, recipe("mini").settings.micro)
+    vocabulary, own = Dataset.open(data).vocabulary.size, min(ROWS, recipe("mini").settings.micro_batch)
     contenders = {
         "theirs": partial(theirs, data),
         f"ours, all {ROWS} blocks at once": partial(ours, data, ROWS),

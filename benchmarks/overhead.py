@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import sides
 import torch
 import tyro
 from turns import Spread
@@ -25,7 +26,7 @@ from unmask.errors import BadInput
 from unmask.pretraining.recipes import KINDS, recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
-from unmask.training.job import MicroBatch
+from unmask.training.job import MicroBatch, micro_batches_of
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.session import Session
 
@@ -54,26 +55,26 @@ class Turns:
         self.begun = time.process_time()
 
     def take(self, step: int) -> None:
-        """Both passes over the lessons of a step and the optimizer, nothing else."""
-        lessons = self.micro_batches_of(work.source, step)
+        """Both passes over the micro-batches of a step and the optimizer, nothing else."""
+        micro_batches = micro_batches_of(self.work.source, step)
         begun = time.process_time()
-        bare(self.work, lessons, step)
+        bare(self.work, micro_batches, step)
         self.bare.append(time.process_time() - begun)
 
 
-def bare(work: Session, lessons: list[MicroBatch], step: int) -> None:
-    for lesson in lessons:
-        outcome, objective = lesson.objective.outcome(work.learner, lesson.batch), lesson.objective
-        counts = objective.counts(lesson.batch)
+def bare(work: Session, micro_batches: list[MicroBatch], step: int) -> None:
+    for micro in micro_batches:
+        outcome, objective = micro.objective.outcome(work.learner, micro.batch), micro.objective
+        counts = objective.counts(micro.batch)
         losses = [loss * (objective.terms[term] / max(1, counts[term])) for term, loss in outcome.losses.items()]
-        (torch.stack(losses).sum() / len(lessons)).backward()
+        (torch.stack(losses).sum() / len(micro_batches)).backward()
     work.optimizer.step(step, work.steps)
     work.optimizer.clear()
 
 
 def overhead(dataset: Dataset, name: str, steps: int, phrases: str | None) -> tuple[Spread, Spread, Spread]:
     """Seconds of the loop's steps, of the bare ones, and how much more the first are."""
-    work = Work.of(dataset, recipe(name, phrases=phrases), WARM + steps, seed=0)
+    work = sides.session_of(dataset, recipe(name, phrases=phrases), WARM + steps)
     work.learner.train()
     with tempfile.TemporaryDirectory() as folder:
         turns = Turns(work, Path(folder) / "metrics.jsonl")

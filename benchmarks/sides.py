@@ -44,10 +44,15 @@ def ours(
     """Steps of our loop: feeding, both passes and the optimizer; `spread` of them, evenly over the run."""
     if keep:
         keep_large_blocks()
-    work = Session.begin(Pretraining.of(Dataset.open(data), recipe, 0).job(), steps, computing=computing)
+    work = session_of(Dataset.open(data), recipe, steps, computing)
     for number in count():
         step(work, number * steps // spread % steps if spread else number % steps)
         turn()
+
+
+def session_of(dataset: Dataset, recipe: Recipe, steps: int, computing: Computing = PLAIN, seed: int = 0) -> Session:
+    """A recipe at its beginning, as a run has it in memory."""
+    return Session.begin(Pretraining.of(dataset, recipe, seed).job(), steps, computing)
 
 
 def step(work: Session, number: int) -> None:
@@ -59,7 +64,7 @@ def step(work: Session, number: int) -> None:
 def bare(turn: Turn, *, data: Path, recipe: Recipe, steps: int, computing: Computing = PLAIN) -> None:
     """Both passes and the optimizer on batches made beforehand: what a step cannot do without."""
     keep_large_blocks()
-    work = Session.begin(Pretraining.of(Dataset.open(data), recipe, 0).job(), steps, computing=computing)
+    work = session_of(Dataset.open(data), recipe, steps, computing)
     work.learner.train()
     prepared = [micro_batches_of(work.source, number) for number in range(PREPARED)]
     for number in count():
@@ -67,17 +72,17 @@ def bare(turn: Turn, *, data: Path, recipe: Recipe, steps: int, computing: Compu
         turn()
 
 
-def learn(work: Session, lessons: list[MicroBatch], number: int) -> None:
-    """Both passes over the lessons of a step, and the optimizer; nothing else."""
-    sums = Sums([lesson.objective for lesson in lessons])
-    for lesson in lessons:
-        sums.count(lesson.objective, lesson.batch)
-    sums.counted(ALONE)
-    for lesson in lessons:
+def learn(work: Session, micro_batches: list[MicroBatch], number: int) -> None:
+    """Both passes over the micro-batches of a step, and the optimizer; nothing else."""
+    sums = Sums([micro.objective for micro in micro_batches])
+    for micro in micro_batches:
+        sums.count(micro.objective, micro.batch)
+    sums.reduce_counts(ALONE)
+    for micro in micro_batches:
         with work.precision.casting():
-            outcome = lesson.objective.outcome(work.learner, lesson.batch)
-        sums.loss_of(lesson.objective, outcome).backward()
-    clip(work.learner.parameters(), work.recipe.settings.optimizing.clip)
+            outcome = micro.objective.outcome(work.learner, micro.batch)
+        sums.loss_of(micro.objective, outcome).backward()
+    clip(work.learner.parameters(), work.job.optimizing.clip)
     work.optimizer.step(number, work.steps)
     work.optimizer.clear()
 

@@ -28,7 +28,6 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 from turns import Clock, Spread, race
 
-from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.machine.allocator import keep_large_blocks
@@ -90,7 +89,7 @@ UNCOUNTED = {
 
 
 def work_of(data: Path, size: str, computing: Computing) -> Session:
-    return Session.begin(Pretraining.of(Dataset.open(data), recipe(size), 0).job(), STEPS, computing=computing)
+    return sides.session_of(Dataset.open(data), recipe(size), STEPS, computing)
 
 
 def operations(work: Session) -> int:

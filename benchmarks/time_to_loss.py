@@ -205,7 +205,10 @@ def times(setting: Setting, steps: int, rounds: int, clock: Clock) -> Figures:
             "theirs": partial(sides.theirs, data=setting.data, plan=plan),
             "ours": partial(sides.ours, data=setting.data, recipe=setting.recipe, steps=steps, spread=rounds + 3),
         }
-        return {**race(contenders, rounds, threads=THREADS[clock], clock=clock), "rows": setting.recipe.training.rows}
+        return {
+            **race(contenders, rounds, threads=THREADS[clock], clock=clock),
+            "rows": setting.recipe.settings.batch_size,
+        }
 
     return setting.kept(f"times-{clock}-{digest(asdict(setting.recipe))[:8]}", run)
 

@@ -115,16 +115,14 @@ def draw_plan(plan: Planned) -> RenderableType:
         rows.append(("time", duration(plan.seconds) if plan.seconds is not None else each, f"{each}, {_speed(plan)}"))
     suggested = plan.suggested
     rates = ", ".join(f"{name} {rate:.2g}" for name, rate in suggested.learning_rates.items())
+    flags = f"--micro-batch {suggested.micro_batch} --batch-size {suggested.batch_size}"
     precision = "" if suggested.precision == "float32" else f" --precision {suggested.precision}"
     return page(
         headline("Planned", Path(plan.recipe), f"on {plan.hardware}, {plan.precision}"),
         table(("", "", ""), rows, numbers=(1,)),
         table(("memory on each device", ""), _memory(plan), numbers=(1,)),
         *_comparison(plan.compared),
-        fact(
-            "suggested",
-            f"--micro-batch {suggested.micro_batch} --batch-size {suggested.batch_size}{precision}; learning rates {rates}",
-        ),
+        fact("suggested", f"{flags}{precision}; learning rates {rates}"),
     )
 
 
@@ -163,7 +161,8 @@ def _comparison(compared: Took | None) -> list[RenderableType]:
 def validation_line(run: Watched, validation: Validation) -> str:
     """One validation as a line of a log."""
     steps = f" of {run.steps:,}" if run.steps else ""
-    return f"step {validation.step:,}{steps} · held out {_measured(run, validation)}{' · the end' if validation.final else ''}"
+    end = " · the end" if validation.final else ""
+    return f"step {validation.step:,}{steps} · held out {_measured(run, validation)}{end}"
 
 
 def sparkline(values: list[float]) -> str:

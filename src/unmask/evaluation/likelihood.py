@@ -1,7 +1,8 @@
 """What held-out text costs in bits, for models that say how likely a whole text is.
 
-In: a learner, trained, and how it is measured. Out: bits per byte of text with their interval, exact for a left-to-right model, a bound
-from above for masked diffusion. A model that only restores hidden tokens gives a text no probability, and none here.
+In: a learner, trained, and how it is measured. Out: bits per byte of text with their interval, exact for a
+left-to-right model, a bound from above for masked diffusion. A model that only restores hidden tokens gives a text no
+probability, and none here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """When a run is told of besides its metrics: its report while it goes on and however it ends, and its events.
 
 In: a run and a few facts of what is trained in it. Out: the same run, whose lines TensorBoard gets too if that is
-asked, and a report that is written now and then. Nothing here changes what is trained, and nothing here stops a training.
+asked, and a report that is written now and then. Nothing here changes what is trained, or stops it.
 """
 
 from __future__ import annotations

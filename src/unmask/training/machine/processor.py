@@ -1,8 +1,9 @@
 """Matrix units that a processor promises and its machine does not keep.
 
-Some virtual machines show AMX, a matrix unit, and lose what is in it: the first product in bfloat16 then ends the process
-with an illegal instruction, which no `except` catches. So where AMX is shown, a process of its own tries one product; if
-it dies, oneDNN, which torch multiplies bfloat16 with, is told to do without. It listens only before its first product.
+Some virtual machines show AMX, a matrix unit, and lose what is in it: the first product in bfloat16 then ends the
+process with an illegal instruction, which no `except` catches. So where AMX is shown, a process of its own tries one
+product; if it dies, oneDNN, which torch multiplies bfloat16 with, is told to do without. It listens only before its
+first product.
 """
 
 from __future__ import annotations
