@@ -19,10 +19,10 @@ import rival
 import sides
 import torch
 import tyro
+from recorded import key
 from time_to_loss import Figures, kept, record
 from turns import THREADS, Clock, Contender, Spread, race
 
-from unmask.files import digest
 from unmask.models.families.sizes import SIZES, Size
 from unmask.pretraining.recipes import recipe
 from unmask.pretraining.settings import Recipe
@@ -69,7 +69,7 @@ class Line:
             plan = replace(self.theirs, plain=False)
             name = f"rival-{plan.steps}-steps-rate-{plan.learning_rate:g}-seed-{plan.seed}"
             return kept(out, name, lambda: record(data, plan, name))
-        known = digest([asdict(self.ours), self.steps, self.spread, self.frequencies])[:8]
+        known = key(self.ours, self.steps, self.spread, self.frequencies)
         return kept(out, f"ablation-{known}", lambda: trained(self, data))
 
 
@@ -133,7 +133,7 @@ def main(
     losses = [line.run(data, out)["loss"] for line in table] if only != "times" else []
     if only == "runs":
         return
-    known = digest([asdict(line) for line in table])[:8]
+    known = key([asdict(line) for line in table])
     contenders = {line.name: line.contender(data) for line in table}
     seconds = kept(
         out, f"ablation-times-{clock}-{known}", lambda: race(contenders, rounds, threads=THREADS[clock], clock=clock)

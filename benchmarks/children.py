@@ -20,9 +20,8 @@ from unmask import cli
 assert unmask.pretraining.pretrain  # loaded once for all
 TEXT = "the king sees a small house in winter and nobody remembers why it rains every day"
 STEPS = 24
-WORDS = ["--recipe", "tiny", "--length", "32", "--batch-size", "8", "--micro-batch", "4", "--no-report", "--steps"] + [
-    str(STEPS)
-]
+WORDS = ["--recipe", "tiny", "--length", "32", "--batch-size", "8", "--micro-batch", "4", "--no-report"]
+WORDS += ["--steps", str(STEPS)]
 SAVING = ["--save-seconds", "0"]
 
 

@@ -29,17 +29,17 @@ from typing import Any, Literal
 import rival
 import sides
 import tyro
+from recorded import key
 from turns import THREADS, Clock, Spread, race, ratios
 
-from unmask.files import digest
 from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.recipes import recipe
+from unmask.pretraining.settings import Recipe
+from unmask.pretraining.validation import measure_masks
 from unmask.tokens.collate import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
-from unmask.training import loop
 from unmask.training.budget import Budget
 from unmask.training.machine.allocator import keep_large_blocks
-from unmask.training.session import Recipe
 
 RATES = (2.5e-4, 5e-4, 1e-3, 2e-3)
 SEEDS = (0, 1, 2)
@@ -108,19 +108,19 @@ def record(data: Path, plan: rival.Plan, name: str) -> Figures:
 
     def after_step(step: int) -> None:
         if step % max(1, plan.steps // VALIDATIONS) == 0 or step == plan.steps:
-            curve.append((step, loop.validate(trainer.model, examples, SAMPLE).loss))
+            curve.append((step, measure_masks(trainer.model, examples, SAMPLE)["loss"]))
             print(f"{name}: step {step:,}, held-out loss {curve[-1][1]:.3f}", flush=True)
 
     trainer = rival.trainer_of(dataset, plan, after_step)
     trainer.train()
-    final = loop.validate(trainer.model, examples)
+    final = measure_masks(trainer.model, examples)
     weights = sum(parameter.numel() for parameter in trainer.model.parameters())
-    print(f"{name}: ends at {final.loss:.3f}, accuracy {final.accuracy:.1%}", flush=True)
+    print(f"{name}: ends at {final['loss']:.3f}, accuracy {final['accuracy']:.1%}", flush=True)
     return {
         "plan": asdict(plan),
         "parameters": weights,
-        "loss": final.loss,
-        "accuracy": final.accuracy,
+        "loss": final["loss"],
+        "accuracy": final["accuracy"],
         "curve": curve,
     }
 
@@ -143,8 +143,7 @@ def loss_of_ours(setting: Setting, seed: int, steps: int) -> float:
 
 def one_of_ours(setting: Setting, steps: int, seed: int) -> Figures:
     """A whole run of the recipe, as `unmask pretrain --steps` does it."""
-    known = digest(asdict(setting.recipe))[:8]
-    name = f"ours-{known}-{steps}-steps-seed-{seed}"
+    name = f"ours-{key(setting.recipe)}-{steps}-steps-seed-{seed}"
     return setting.kept(name, lambda: pretrained(setting, steps, seed))
 
 
@@ -210,7 +209,7 @@ def times(setting: Setting, steps: int, rounds: int, clock: Clock) -> Figures:
             "rows": setting.recipe.settings.batch_size,
         }
 
-    return setting.kept(f"times-{clock}-{digest(asdict(setting.recipe))[:8]}", run)
+    return setting.kept(f"times-{clock}-{key(setting.recipe)}", run)
 
 
 def report(setting: Setting, pairs: list[tuple[Figures, Figures]], seconds: Figures) -> None:
