@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from unmask.corruption import render, select, units
+from unmask.corruption.properties import properties_of
 from unmask.corruption.rows import joined, take
 from unmask.corruption.sentinels import expand, sentinels
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
 from unmask.randomness import Draws
-from unmask.records import Blocks, Corrupted, Flags, Ids, Vocabulary
+from unmask.records import Blocks, Corrupted, Flags, Ids, PolicyProperties, Vocabulary
 
 CHUNK = 1 << 16  # tokens worked on at a time: their arrays stay in the cache, and memory is not taken anew each time
 
@@ -45,6 +46,11 @@ class Composition:
         """Every setting of the policy with its published value."""
         parts = (self.units, self.select, self.render)
         return {**{key: value for part in parts for key, value in _settings(part).items()}, **self.defaults}
+
+    @property
+    def properties(self) -> PolicyProperties:
+        """What its functions declare."""
+        return properties_of(self.units, self.select, self.render)
 
 
 POLICIES: dict[str, Composition] = {
@@ -71,13 +77,24 @@ class Policy:
     fresh: bool = True  # a new draw each epoch; false draws the same for a block's number in every epoch
 
     def __post_init__(self) -> None:
-        known = _known(self.name).settings
+        known = composition(self.name).settings
         unknown = set(self.settings) - set(known)
         if unknown:
             there = ", ".join(known) or "none"
             raise BadInput(f"policy {self.name!r} has no setting {min(unknown)!r}: it has {there}")
         _check_rate(self.rate)
         _check_split(self.settings)
+
+    @property
+    def properties(self) -> PolicyProperties:
+        """What it does, whatever it is called."""
+        return composition(self.name).properties
+
+    @property
+    def spans(self) -> str | None:
+        """The kind of marked spans that it hides, if it does."""
+        kind: str | None = self.settings["kind"] if self.properties.needs_spans else None
+        return kind
 
 
 def named(name: str, rate: float | None = None, *, fresh: bool = True, **settings: Any) -> Policy:
@@ -86,11 +103,20 @@ def named(name: str, rate: float | None = None, *, fresh: bool = True, **setting
     >>> named("span", random=0.0).settings
     {'p': 0.2, 'longest': 10, 'mask': 0.8, 'random': 0.0, 'replacement': 'uniform'}
     """
-    known = _known(name)
+    known = composition(name)
     chosen = {**known.settings, **settings}
     if missing := [key for key, value in chosen.items() if value is inspect.Parameter.empty]:
         raise BadInput(f"policy {name!r} needs the setting {missing[0]!r}: it has no usual value")
     return Policy(name, known.rate if rate is None else rate, chosen, fresh)
+
+
+def policies_with(wanted: Callable[[PolicyProperties], bool]) -> list[str]:
+    """The names of the policies whose properties are wanted, in order.
+
+    >>> policies_with(lambda policy: policy.needs_sentinels)
+    ['sentinel']
+    """
+    return sorted(name for name, how in POLICIES.items() if wanted(how.properties))
 
 
 def corrupt(
@@ -134,7 +160,8 @@ def _chosen(part: Callable[..., object], settings: Mapping[str, Any]) -> dict[st
     return {key: settings[key] for key in _settings(part) if key in settings}
 
 
-def _known(name: str) -> Composition:
+def composition(name: str) -> Composition:
+    """How the policy of a name works."""
     if name not in POLICIES:
         raise BadInput(f"no policy is called {name!r}: there are {', '.join(POLICIES)}")
     return POLICIES[name]

@@ -10,21 +10,21 @@ would write, and is JSON on the way to a run directory and back.
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
 
-from unmask.corruption.policy import POLICIES, Policy, corrupt, named
+from unmask.corruption.policy import POLICIES, Policy, composition, corrupt, named
 from unmask.corruption.rate import Rate, parse_rate
-from unmask.corruption.render import bounded, edges
-from unmask.corruption.render import replace as replaced
+from unmask.corruption.render import edges
 from unmask.corruption.rows import take
 from unmask.errors import BadInput
 from unmask.randomness import Draws, Stream
-from unmask.records import SPAN_KINDS, Blocks, Corrupted, Vocabulary
+from unmask.records import Blocks, Corrupted, PolicyProperties, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,9 @@ class Stage:
     def __post_init__(self) -> None:
         if any(part.weight < 0 for part in self.parts) or sum(part.weight for part in self.parts) <= 0:
             raise BadInput("the weights of a mixture are not below 0, and one is above")
-        alone = [part.policy.name for part in self.parts if POLICIES[part.policy.name].render not in _MIXABLE]
+        alone = [part.policy.name for part in self.parts if not part.policy.properties.mixable]
         if alone and len(self.parts) > 1:
             raise BadInput(f"policy {alone[0]!r} gives examples of a shape of its own: it cannot be mixed")
-
-
-_MIXABLE = (replaced, bounded)
 
 
 @dataclass(frozen=True)
@@ -87,14 +84,28 @@ class Plan:
         return cls(stages, Rate(**described["rate"]) if described["rate"] else None)
 
     @property
-    def policies(self) -> set[str]:
-        """The names of the policies in it."""
-        return {part.policy.name for stage in self.stages for part in stage.parts}
+    def policies(self) -> list[Policy]:
+        """The policies in it, stage after stage."""
+        return [part.policy for stage in self.stages for part in stage.parts]
 
     @property
     def spanned(self) -> list[str]:
         """The kinds of marked spans that it hides."""
-        return [kind for kind in SPAN_KINDS if kind in self.policies]
+        return sorted({policy.spans for policy in self.policies if policy.spans is not None})
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether it has to be told where words start."""
+        return any(policy.properties.needs_words for policy in self.policies)
+
+    @property
+    def needs_sentinels(self) -> bool:
+        """Whether sentinels stand for what it hides."""
+        return any(policy.properties.needs_sentinels for policy in self.policies)
+
+    def policies_without(self, wanted: Callable[[PolicyProperties], bool]) -> list[str]:
+        """The names of its policies whose properties are not wanted, in order."""
+        return sorted({policy.name for policy in self.policies if not wanted(policy.properties)})
 
     def __str__(self) -> str:
         """The plan as a person writes it."""
@@ -128,7 +139,7 @@ def parse(line: str, rate: str | float | None = None, *, fresh: bool = True, **s
 
 def _part(text: str, fresh: bool, settings: Mapping[str, Any]) -> Part:
     name, *words = text.split() or [""]
-    known = named(name).settings if name != "" else _misread(text)
+    known = composition(name).settings if name != "" else _misread(text)
     chosen = {key: value for key, value in settings.items() if key in known}
     written = dict(word.split("=", 1) for word in words if "=" in word)
     chosen |= {key: _setting(key, value, known.get(key)) for key, value in written.items()}
@@ -139,7 +150,9 @@ def _part(text: str, fresh: bool, settings: Mapping[str, Any]) -> Part:
 
 
 def _setting(key: str, text: str, usual: Any) -> Any:
-    """A setting as it is written, of the same kind as its usual value."""
+    """A setting as it is written, of the same kind as its usual value; without one, what it looks like."""
+    if usual is inspect.Parameter.empty:
+        return _read_as(text, int, float)
     if isinstance(usual, str):
         return text
     if isinstance(usual, bool):
@@ -155,6 +168,16 @@ def _setting(key: str, text: str, usual: Any) -> Any:
             f"setting {key}={text}: give a number" + (", or several with / between" if usual is None else "")
         )
     return numbers if usual is None else numbers[0]
+
+
+def _read_as(text: str, *kinds: Callable[[str], Any]) -> Any:
+    """The text as the first kind of number that it is, or as it stands."""
+    for kind in kinds:
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def _spelt(value: Any) -> str:
@@ -205,11 +228,11 @@ def _mixed(blocks: Blocks, stage: Stage, vocabulary: Vocabulary, seed: int, rate
         inside[some.hidden] = np.arange(len(some.targets)) if some.units is None else some.units
         unit[rows] = inside * len(stage.parts) + number
     change = np.diff(unit[hidden], prepend=-1) != 0
-    spans = any(POLICIES[part.policy.name].render is bounded for part in stage.parts)
+    bounded = any(part.policy.properties.edges for part in stage.parts)
     return Corrupted(
         ids=ids,
         hidden=hidden,
         targets=blocks.ids[hidden],
         units=np.cumsum(change, dtype=np.int32) - np.int32(1),
-        edges=edges(blocks, hidden) if spans else None,
+        edges=edges(blocks, hidden) if bounded else None,
     )

@@ -25,19 +25,22 @@ from unmask.models.families.family import MASKED_LMS
 from unmask.models.inputs import as_inputs
 from unmask.objectives.objective import Objective, Outcome
 from unmask.objectives.vocabulary import predict
-from unmask.records import Batch, Reals
+from unmask.records import Batch, PolicyProperties, Reals
 
 
 class Diffusion(Objective):
     """Restore what is hidden, however much it is."""
 
     name = "diffusion"
-    policies = frozenset({"diffusion"})
     usual = "diffusion"
     families = MASKED_LMS
     terms = {"bound": 1.0}  # noqa: RUF012
     tallied = {"nats": 1, "correct": 1, "hidden": 1}  # noqa: RUF012
     held_out = True
+
+    def learns_from(self, policy: PolicyProperties) -> bool:
+        """Rows with weights of their own."""
+        return policy.in_place and policy.weighted
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """The tokens of text, hidden or not: a row's hidden tokens times its weight are all that it has."""

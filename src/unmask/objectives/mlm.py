@@ -21,9 +21,7 @@ from unmask.objectives.objective import Objective, Outcome
 from unmask.objectives.vocabulary import IGNORED as IGNORED
 from unmask.objectives.vocabulary import ROUND as ROUND
 from unmask.objectives.vocabulary import Look, predict
-from unmask.records import SPAN_KINDS, Batch
-
-IN_PLACE = frozenset({*SPAN_KINDS, "token", "word", "span", "ngram"})  # policies whose gaps are restored in place
+from unmask.records import Batch, PolicyProperties
 
 
 @dataclass(frozen=True)
@@ -39,11 +37,14 @@ class MLM(Objective):
     """Restore what is hidden."""
 
     name = "mlm"
-    policies = IN_PLACE
     usual = "token"
     families = MASKED_LMS
     terms = {"mlm": 1.0}  # noqa: RUF012
     tallied = {"correct": 1}  # noqa: RUF012
+
+    def learns_from(self, policy: PolicyProperties) -> bool:
+        """Whatever hides in place."""
+        return plainly_in_place(policy)
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """The hidden positions."""
@@ -63,6 +64,11 @@ class MLM(Objective):
         """The model itself."""
         assert isinstance(learner, PreTrainedModel)
         return learner
+
+
+def plainly_in_place(policy: PolicyProperties) -> bool:
+    """Whether hidden tokens are restored where they stood, each counting as much as any other."""
+    return policy.in_place and not policy.weighted
 
 
 def restore(model: PreTrainedModel, batch: Batch, look: Look | None = None) -> Restored:

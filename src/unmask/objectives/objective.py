@@ -5,7 +5,7 @@ that everything predicted weighs alike, however the work was cut up:
 
     loss = Σ_terms weight · Σ_micro-batches sum / Σ_micro-batches count
 
-An objective is one file that says, in this order, what batch it needs (`policies`), what it trains (`learner`), its
+An objective is one file that says, in this order, what batch it needs (`learns_from`), what it trains (`learner`), its
 loss (`counts`, `outcome`), what it measures (`figures`) and what it exports (`exports`); and one line in
 `objectives/table.py`.
 """
@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn import Module
 from transformers import PreTrainedModel
 
-from unmask.records import Batch
+from unmask.records import Batch, PolicyProperties
 
 Build = Callable[..., PreTrainedModel]  # a fresh model of the recipe; keyword arguments change its family or its size
 
@@ -67,13 +67,21 @@ class Objective(ABC):
     """One way to learn from text."""
 
     name: str
-    policies: frozenset[str] = frozenset()  # that it learns from; none: it takes text as it is
-    usual: str | None = None  # the policy of the paper
+    usual: str | None = None  # the policy of the paper; none: it takes text as it is
     families: frozenset[str] | None = None  # of models that it trains; none: whichever
     terms: Mapping[str, float]  # of the loss, each with its weight
     tallied: Mapping[str, int] = {}  # what is counted besides: how many numbers each tally has
     held_out: bool = False  # whether it is measured on held-out text in its own way, besides the fixed masks
     card: Card = FILL_MASK
+
+    @property
+    def hides(self) -> bool:
+        """Whether something has to be hidden for it."""
+        return self.usual is not None
+
+    def learns_from(self, policy: PolicyProperties) -> bool:
+        """Whether it can learn from what a policy of these properties hides."""
+        return False
 
     def learner(self, build: Build) -> Module:
         """What is trained: the recipe's model, and whatever the objective adds to it."""

@@ -23,7 +23,7 @@ from transformers import PreTrainedModel
 
 from unmask.objectives.objective import Card, Objective, Outcome, device_of
 from unmask.objectives.vocabulary import predict
-from unmask.records import Batch, Integers
+from unmask.records import Batch, Integers, PolicyProperties
 
 COLUMNS = 16  # rows, and the predictions of a row, are filled up to a multiple of it so that shapes are few
 
@@ -46,12 +46,15 @@ class Permuted(Objective):
     """Restore tokens in a random order."""
 
     name = "permuted"
-    policies = frozenset({"permutation"})
     usual = "permutation"
     families = frozenset({"xlnet"})
     terms = {"permuted": 1.0}  # noqa: RUF012
     tallied = {"correct": 1}  # noqa: RUF012
     card = CARD
+
+    def learns_from(self, policy: PolicyProperties) -> bool:
+        """Tokens that are predicted in an order."""
+        return policy.ordered
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """The predicted positions."""

@@ -32,9 +32,9 @@ from transformers import DebertaV2ForTokenClassification, ElectraForPreTraining,
 
 from unmask.errors import BadInput
 from unmask.models.inputs import as_inputs
-from unmask.objectives.mlm import IN_PLACE, restore
+from unmask.objectives.mlm import plainly_in_place, restore
 from unmask.objectives.objective import FILL_MASK, Build, Card, Export, Objective, Outcome, device_of
-from unmask.records import Batch, Reals
+from unmask.records import Batch, PolicyProperties, Reals
 
 # who judges, and who fills the gaps for it
 GENERATORS = {ElectraForPreTraining: "electra-generator", DebertaV2ForTokenClassification: "deberta-v3-generator"}
@@ -66,13 +66,16 @@ class Replaced(Objective):
     """Find the tokens that a generator replaced; embeddings are shared (ELECTRA)."""
 
     name = "replaced"
-    policies = IN_PLACE
     usual = "token mask=1 random=0"
     families = frozenset({"electra", "deberta-v3"})
     terms = {"mlm": 1.0, "detection": 50.0}  # noqa: RUF012
     tallied = {"restored": 1, "replaced": BINS, "original": BINS}  # noqa: RUF012
     held_out = True
     card = DETECTOR
+
+    def learns_from(self, policy: PolicyProperties) -> bool:
+        """Whatever hides in place: the generator restores it."""
+        return plainly_in_place(policy)
 
     def learner(self, build: Build) -> Pair:
         """The recipe's model, which judges, and a generator with the same embeddings: what either learns, both know."""

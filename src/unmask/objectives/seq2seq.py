@@ -23,7 +23,7 @@ from transformers import PreTrainedModel
 from unmask.models.sparse import trunk
 from unmask.objectives.objective import Card, Objective, Outcome, device_of
 from unmask.objectives.vocabulary import predict
-from unmask.records import Answer, Batch, Integers
+from unmask.records import Answer, Batch, Integers, PolicyProperties
 
 COLUMNS = 16  # rows and answers are filled up to a multiple of it so that shapes are few
 
@@ -44,12 +44,15 @@ class Seq2Seq(Objective):
     """Spell out what the sentinels stand for."""
 
     name = "seq2seq"
-    policies = frozenset({"sentinel"})
     usual = "sentinel"
     families = frozenset({"t5"})
     terms = {"seq2seq": 1.0}  # noqa: RUF012
     tallied = {"correct": 1, "spans": 2}  # noqa: RUF012
     card = CARD
+
+    def learns_from(self, policy: PolicyProperties) -> bool:
+        """Runs for which sentinels stand."""
+        return policy.needs_sentinels
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """The tokens of the answers."""

@@ -24,7 +24,7 @@ from unmask.models.heads import BOUNDARY, Boundary, states_kept
 from unmask.objectives.mlm import restore
 from unmask.objectives.objective import Build, Export, Objective, Outcome
 from unmask.objectives.vocabulary import Guesses, decoded, rounded
-from unmask.records import Batch
+from unmask.records import Batch, PolicyProperties
 
 
 class Bounded(Module):
@@ -41,12 +41,15 @@ class Spans(Objective):
     """Restore what is hidden, in place and from the edges of its span."""
 
     name = "spans"
-    policies = frozenset({"span"})
     usual = "span"
     families = MASKED_LMS
     terms = {"mlm": 1.0, "boundary": 1.0}  # noqa: RUF012
     tallied = {"correct": 1, "boundary_correct": 1}  # noqa: RUF012
     held_out = True
+
+    def learns_from(self, policy: PolicyProperties) -> bool:
+        """Hidden runs whose edges are named."""
+        return policy.in_place and policy.edges
 
     def learner(self, build: Build) -> Bounded:
         """The model, and the head."""

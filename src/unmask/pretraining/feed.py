@@ -51,7 +51,7 @@ class Feed(Examples):
         for nth in range(self.micros) if which is None else which:
             begin = step * self.rows + nth * self.micro
             end = min(begin + self.micro, (step + 1) * self.rows)
-            stretch = Stretch(begin, end, bool(objectives[nth].policies), self._progress(step))
+            stretch = Stretch(begin, end, objectives[nth].hides, self._progress(step))
             yield step * self.micros + nth, objectives[nth], stretch
 
     def blocks(self, step: int) -> list[int]:

@@ -254,7 +254,7 @@ def finish(work: Work, run: Run, position: Position, world: World) -> Trained:
         "predicted": final.predicted,
         "own": own,
         "objective": work.objective.name,
-        "hides": any(objective.policies for objective in work.feed.curriculum.objectives),
+        "hides": any(objective.hides for objective in work.feed.curriculum.objectives),
         "fixed_masks": work.examples is not None,
     }
     learner = work.whole_learner()

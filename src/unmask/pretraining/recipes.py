@@ -81,10 +81,11 @@ def recipe(name: str, **changes: Any) -> Recipe:
 
 def _fitted(training: Training, curriculum: table.Curriculum, rate: str | None) -> Training:
     """What is hidden for another objective than the kind's own: the same if that fits, else what it usually takes."""
-    learning = [objective for objective in curriculum.objectives if objective.policies]
+    learning = [objective for objective in curriculum.objectives if objective.hides]
     if not learning:
         return replace(training, policy=None, rate=None)
-    if training.policy and all(parse(training.policy).policies <= objective.policies for objective in learning):
+    hiding = parse(training.policy) if training.policy else None
+    if hiding and not any(hiding.policies_without(objective.learns_from) for objective in learning):
         return training
     return replace(training, policy=learning[0].usual, rate=rate)
 

@@ -19,6 +19,7 @@ import torch
 from torch.nn import Module
 from transformers import PreTrainedModel
 
+from unmask.corruption.policy import policies_with
 from unmask.corruption.schedule import Plan as Hiding
 from unmask.corruption.schedule import parse
 from unmask.errors import BadInput, Diverged
@@ -159,10 +160,10 @@ def evaluating(model: Module) -> Iterator[None]:
 
 def hiding_of(settings: Training, curriculum: table.Curriculum) -> Hiding | None:
     """What is hidden, if it fits whatever learns from it."""
-    learning = [objective for objective in curriculum.objectives if objective.policies]
+    learning = [objective for objective in curriculum.objectives if objective.hides]
     if settings.policy is None:
         for objective in learning:
-            fitting = ", ".join(sorted(objective.policies))
+            fitting = ", ".join(policies_with(objective.learns_from))
             raise BadInput(f"the objective {objective.name} needs a --policy: {fitting}")
         return None
     hiding = parse(settings.policy, settings.rate, fresh=not settings.static_masks)
@@ -170,16 +171,16 @@ def hiding_of(settings: Training, curriculum: table.Curriculum) -> Hiding | None
         name = curriculum.main.name
         raise BadInput(f"--policy {settings.policy}: the objective {name} takes text as it is; leave --policy out")
     for objective in learning:
-        if unfit := hiding.policies - objective.policies:
-            fitting = ", ".join(sorted(objective.policies))
-            raise BadInput(f"--policy {min(unfit)}: the objective {objective.name} learns from what {fitting} hide")
+        if unfit := hiding.policies_without(objective.learns_from):
+            fitting = ", ".join(policies_with(objective.learns_from))
+            raise BadInput(f"--policy {unfit[0]}: the objective {objective.name} learns from what {fitting} hide")
     return hiding
 
 
 def fitted(dataset: Dataset, settings: Training) -> Dataset:
     """The data with a tokenizer that has all the policy needs: sentinels, where they stand for what is hidden."""
     hiding = hiding_of(settings, table.parse(settings.objective))
-    if hiding is None or "sentinel" not in hiding.policies:
+    if hiding is None or not hiding.needs_sentinels:
         return dataset
     return dataset.with_sentinels(enough(hiding, settings.length))
 

@@ -1,0 +1,33 @@
+"""What every objective says of itself, and what it learns from."""
+
+from __future__ import annotations
+
+import pytest
+
+from unmask.corruption.policy import policies_with
+from unmask.corruption.schedule import parse
+from unmask.objectives.curriculum import OBJECTIVES
+from unmask.objectives.objective import Objective
+
+IN_PLACE = ["collocation", "entity", "ngram", "phrase", "span", "token", "word"]
+LEARNS_FROM = {
+    "mlm": IN_PLACE,
+    "replaced": IN_PLACE,
+    "replaced-disentangled": IN_PLACE,
+    "spans": ["span"],
+    "causal": [],
+    "diffusion": ["diffusion"],
+    "permuted": ["permutation"],
+    "seq2seq": ["sentinel"],
+}
+
+
+def test_an_objective_learns_from_the_policies_that_have_what_it_needs() -> None:
+    assert {name: policies_with(each.learns_from) for name, each in OBJECTIVES.items()} == LEARNS_FROM
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES.values(), ids=str)
+def test_an_objective_learns_from_what_its_paper_hides(objective: Objective) -> None:
+    assert objective.hides == bool(LEARNS_FROM[objective.name])
+    if objective.usual is not None:
+        assert not parse(objective.usual).policies_without(objective.learns_from)
