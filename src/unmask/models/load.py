@@ -133,11 +133,11 @@ def length_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int
     """The most tokens a row may have, by the tokenizer and by the positions the model knows."""
     limits = [tokenizer.model_max_length] if tokenizer.model_max_length < UNLIMITED else []
     if (positions := getattr(model.config, "max_position_embeddings", None) or 0) > 0:
-        limits.append(positions - _first_position(model))
+        limits.append(positions - first_position(model))
     return min(limits, default=None)
 
 
-def _first_position(model: PreTrainedModel) -> int:
+def first_position(model: PreTrainedModel) -> int:
     """RoBERTa and its kin count positions from the padding id + 1: 514 of them take 512 tokens."""
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
