@@ -33,7 +33,7 @@ from unmask.training.optimizer import Optimizing
 from unmask.training.session import Recipe, Work
 
 STEPS, STOPPED = 24, 10
-SHORTENED = {"modernbert", "diffusion", "causal-then-mlm"}  # trained as ModernBERT on a CPU: see `models.lean`
+SHORTENED = {"modernbert", "diffusion", "causal-then-mlm"}  # trained as ModernBERT on a CPU: see `models.kernels`
 
 
 @dataclass(frozen=True)

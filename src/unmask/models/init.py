@@ -15,7 +15,7 @@ from unmask.records import Integers
 
 
 @torch.no_grad()
-def know_frequencies(learner: Module, counts: Integers | None) -> None:
+def set_unigram_bias(learner: Module, counts: Integers | None) -> None:
     """Set the output bias of every language-model head in the learner; heads without one stay as they are."""
     if counts is None:
         return

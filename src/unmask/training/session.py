@@ -15,7 +15,7 @@ from torch.nn import Module
 
 from unmask.errors import BadInput, Damaged
 from unmask.models.families.family import FAMILIES, build
-from unmask.models.init import know_frequencies
+from unmask.models.init import set_unigram_bias
 from unmask.objectives import curriculum as table
 from unmask.objectives.objective import Objective
 from unmask.pretraining.feed import Feed
@@ -179,5 +179,5 @@ def fresh(objective: Objective, dataset: Dataset, recipe: Recipe, seed: int) -> 
         learner = objective.learner(
             lambda **changed: build(vocabulary=vocabulary, length=settings.length, seed=seed, **{**model, **changed})
         )
-    know_frequencies(learner, vocabulary.counts)
+    set_unigram_bias(learner, vocabulary.counts)
     return learner
