@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from unmask.errors import BadInput
-from unmask.objectives.curriculum import Curriculum, Stage, named, parse
+from unmask.objectives.curriculum import Curriculum, named, parse
+from unmask.stages import Stage
 
 MLM = named("mlm")
 
@@ -36,6 +37,9 @@ def test_stages_follow_each_other_and_the_last_is_what_the_training_is_for() -> 
         ("guess", "no objective is called 'guess': there are mlm"),
         ("mlm much", "is not understood: write"),
         ("mlm -1", "is not understood: write"),
+        ("mlm 0, causal 1", "is not understood: write"),
+        ("mlm rate=1", "'mlm rate=1' is not understood: write"),
+        ("mlm until 0; causal", "stages end at ascending shares"),
         ("mlm until 0.5", "stages end at ascending shares"),
         ("", "stages end at ascending shares"),
         ("spans until 0.5; mlm", "mlm and spans do not train the same model"),

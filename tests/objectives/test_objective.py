@@ -26,7 +26,7 @@ def test_an_objective_learns_from_the_policies_that_have_what_it_needs() -> None
     assert {name: policies_with(each.learns_from) for name, each in OBJECTIVES.items()} == LEARNS_FROM
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES.values(), ids=str)
+@pytest.mark.parametrize("objective", OBJECTIVES.values(), ids=list(OBJECTIVES))
 def test_an_objective_learns_from_what_its_paper_hides(objective: Objective) -> None:
     assert objective.hides == bool(LEARNS_FROM[objective.name])
     if objective.usual is not None:

@@ -23,6 +23,7 @@ from unmask.corruption import render, select, units
 from unmask.corruption.properties import properties_of
 from unmask.corruption.rows import joined, take
 from unmask.corruption.sentinels import expand, sentinels
+from unmask.corruption.settings import NO_USUAL, spell_setting
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
 from unmask.randomness import Draws
@@ -85,6 +86,12 @@ class Policy:
         _check_rate(self.rate)
         _check_split(self.settings)
 
+    def __str__(self) -> str:
+        """The policy as a person writes it: its name, and the settings that are not the usual ones."""
+        usual = composition(self.name).settings
+        changed = {key: value for key, value in self.settings.items() if value != usual[key]}
+        return " ".join([self.name, *(f"{key}={spell_setting(value)}" for key, value in changed.items())])
+
     @property
     def properties(self) -> PolicyProperties:
         """What it does, whatever it is called."""
@@ -105,7 +112,7 @@ def named(name: str, rate: float | None = None, *, fresh: bool = True, **setting
     """
     known = composition(name)
     chosen = {**known.settings, **settings}
-    if missing := [key for key, value in chosen.items() if value is inspect.Parameter.empty]:
+    if missing := [key for key, value in chosen.items() if value is NO_USUAL]:
         raise BadInput(f"policy {name!r} needs the setting {missing[0]!r}: it has no usual value")
     return Policy(name, known.rate if rate is None else rate, chosen, fresh)
 

@@ -21,6 +21,7 @@ from unmask.objectives.permuted import Permuted
 from unmask.objectives.replaced import Disentangled, Replaced
 from unmask.objectives.seq2seq import Seq2Seq
 from unmask.objectives.spans import Spans
+from unmask.stages import Misread, Stage, Words, ends_ascend, parse_stages, stage_at
 
 OBJECTIVES: dict[str, Objective] = {
     each.name: each
@@ -30,39 +31,30 @@ GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less their whole part, fill the un
 
 
 @dataclass(frozen=True)
-class Stage:
-    """Objectives with their shares, until a share of the training is done."""
-
-    objectives: tuple[Objective, ...]
-    shares: tuple[float, ...]
-    until: float = 1.0
-
-
-@dataclass(frozen=True)
 class Curriculum:
     """Which objective when."""
 
-    stages: tuple[Stage, ...]
+    stages: tuple[Stage[Objective], ...]
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
         """All of them, the last stage's first: it decides what is exported."""
-        return tuple(dict.fromkeys(each for stage in reversed(self.stages) for each in stage.objectives))
+        return tuple(dict.fromkeys(each for stage in reversed(self.stages) for each in stage.members))
 
     @property
     def main(self) -> Objective:
         """The first of the last stage: what the training is for."""
-        return self.stages[-1].objectives[0]
+        return self.stages[-1].members[0]
 
     def at(self, progress: float, number: int) -> Objective:
         """The objective of a micro-batch, by its number, when this share of the training is done."""
-        stage = next((stage for stage in self.stages if progress < stage.until), self.stages[-1])
-        place = (number + 1) * GOLDEN % 1 * sum(stage.shares)
-        for objective, share in zip(stage.objectives, stage.shares, strict=True):
+        stage = stage_at(self.stages, progress)
+        place = (number + 1) * GOLDEN % 1 * sum(stage.weights)
+        for objective, share in zip(stage.members, stage.weights, strict=True):
             if place < share:
                 return objective
             place -= share
-        return stage.objectives[-1]
+        return stage.members[-1]
 
 
 def parse(line: str) -> Curriculum:
@@ -71,18 +63,15 @@ def parse(line: str) -> Curriculum:
     >>> [parse("mlm").at(progress, 0).name for progress in (0, 0.5, 1)]
     ['mlm', 'mlm', 'mlm']
     """
-    stages = []
-    for text in filter(str.strip, line.split(";")):
-        mixture, _, until = text.partition(" until ")
-        words = [part.split() for part in mixture.split(",")]
-        if not all(1 <= len(part) <= 2 for part in words):
-            _misread(text)
-        shares = tuple(_number(part[1] if len(part) > 1 else "1", text) for part in words)
-        stages.append(Stage(tuple(named(part[0]) for part in words), shares, _number(until or "1", text)))
-    ends = [stage.until for stage in stages]
-    if not ends or ends != sorted(set(ends)) or ends[-1] != 1:
+    try:
+        stages = tuple(stage.of(_objective) for stage in parse_stages(line))
+    except Misread as error:
+        _misread(error.text)
+    if not all(stage.sound and min(stage.weights) > 0 for stage in stages):
+        _misread(line)
+    if not ends_ascend(stages):
         raise BadInput(f"objective {line!r}: stages end at ascending shares of the training, the last without 'until'")
-    curriculum = Curriculum(tuple(stages))
+    curriculum = Curriculum(stages)
     if len({type(each).learner for each in curriculum.objectives}) > 1:  # what one of them adds, another cannot use
         apart = " and ".join(each.name for each in curriculum.objectives)
         raise BadInput(f"objective {line!r}: {apart} do not train the same model: take one of them")
@@ -96,17 +85,13 @@ def named(name: str) -> Objective:
     return OBJECTIVES[name]
 
 
-def _number(text: str, where: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        _misread(where)
-    if not 0 < number < float("inf"):
-        _misread(where)
-    return number
+def _objective(words: Words) -> Objective:
+    if len(words) > 1:
+        raise Misread(" ".join(words))
+    return named(words[0])
 
 
-def _misread(where: str) -> NoReturn:
+def _misread(text: str) -> NoReturn:
     raise BadInput(
-        f"objective {where.strip()!r} is not understood: write 'mlm', 'mlm 0.7, causal 0.3' or 'causal until 0.5; mlm'"
+        f"objective {text.strip()!r} is not understood: write 'mlm', 'mlm 0.7, causal 0.3' or 'causal until 0.5; mlm'"
     )
