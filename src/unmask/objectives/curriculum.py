@@ -10,20 +10,20 @@ In: such a line. Out: the objective of any micro-batch, a function of its number
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from unmask.errors import BadInput
 from unmask.objectives.causal import Causal
 from unmask.objectives.diffusion import Diffusion
 from unmask.objectives.mlm import MLM
-from unmask.objectives.objective import Objective
 from unmask.objectives.permuted import Permuted
 from unmask.objectives.replaced import Disentangled, Replaced
 from unmask.objectives.seq2seq import Seq2Seq
 from unmask.objectives.spans import Spans
+from unmask.objectives.text import TextObjective
 from unmask.stages import Misread, Stage, Words, ends_ascend, parse_stages, stage_at
 
-OBJECTIVES: dict[str, Objective] = {
+OBJECTIVES: dict[str, TextObjective[Any]] = {
     each.name: each
     for each in (MLM(), Replaced(), Disentangled(), Spans(), Causal(), Diffusion(), Permuted(), Seq2Seq())
 }
@@ -34,19 +34,19 @@ GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less their whole part, fill the un
 class Curriculum:
     """Which objective when."""
 
-    stages: tuple[Stage[Objective], ...]
+    stages: tuple[Stage[TextObjective[Any]], ...]
 
     @property
-    def objectives(self) -> tuple[Objective, ...]:
+    def objectives(self) -> tuple[TextObjective[Any], ...]:
         """All of them, the last stage's first: it decides what is exported."""
         return tuple(dict.fromkeys(each for stage in reversed(self.stages) for each in stage.members))
 
     @property
-    def main(self) -> Objective:
+    def main(self) -> TextObjective[Any]:
         """The first of the last stage: what the training is for."""
         return self.stages[-1].members[0]
 
-    def at(self, progress: float, number: int) -> Objective:
+    def at(self, progress: float, number: int) -> TextObjective[Any]:
         """The objective of a micro-batch, by its number, when this share of the training is done."""
         stage = stage_at(self.stages, progress)
         place = (number + 1) * GOLDEN % 1 * sum(stage.weights)
@@ -78,14 +78,14 @@ def parse(line: str) -> Curriculum:
     return curriculum
 
 
-def named(name: str) -> Objective:
+def named(name: str) -> TextObjective[Any]:
     """The objective of a name."""
     if name not in OBJECTIVES:
         raise BadInput(f"no objective is called {name!r}: there are {', '.join(OBJECTIVES)}")
     return OBJECTIVES[name]
 
 
-def _objective(words: Words) -> Objective:
+def _objective(words: Words) -> TextObjective[Any]:
     if len(words) > 1:
         raise Misread(" ".join(words))
     return named(words[0])

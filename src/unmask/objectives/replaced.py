@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -33,7 +33,8 @@ from transformers import DebertaV2ForTokenClassification, ElectraForPreTraining,
 from unmask.errors import BadInput
 from unmask.models.inputs import as_inputs
 from unmask.objectives.mlm import plainly_in_place, restore
-from unmask.objectives.objective import FILL_MASK, Build, Card, Export, Objective, Outcome, device_of
+from unmask.objectives.objective import Outcome, device_of
+from unmask.objectives.text import FILL_MASK, Build, Card, Export, TextObjective
 from unmask.records import Batch, PolicyProperties, Reals
 
 # who judges, and who fills the gaps for it
@@ -62,14 +63,14 @@ class Pair(Module):
         self.generator, self.discriminator = generator, discriminator
 
 
-class Replaced(Objective):
+class Replaced(TextObjective[Pair]):
     """Find the tokens that a generator replaced; embeddings are shared (ELECTRA)."""
 
     name = "replaced"
     usual = "token mask=1 random=0"
     families = frozenset({"electra", "deberta-v3"})
-    terms = {"mlm": 1.0, "detection": 50.0}  # noqa: RUF012
-    tallied = {"restored": 1, "replaced": BINS, "original": BINS}  # noqa: RUF012
+    terms: ClassVar = {"mlm": 1.0, "detection": 50.0}
+    tallied: ClassVar = {"restored": 1, "replaced": BINS, "original": BINS}
     held_out = True
     card = DETECTOR
 
@@ -91,9 +92,8 @@ class Replaced(Objective):
         """The hidden positions, and every real token."""
         return {"mlm": len(batch.targets), "detection": int((batch.documents > 0).sum())}
 
-    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+    def outcome(self, learner: Pair, batch: Batch) -> Outcome:
         """Cross-entropy of the generator at the hidden positions, and of the discriminator everywhere."""
-        assert isinstance(learner, Pair)
         drawn: list[Tensor] = []
         restored = restore(learner.generator, batch, look=lambda probabilities: drawn.append(draw(probabilities)))
         filled, labels = fill(batch, torch.cat(drawn)[: len(batch.targets)])
@@ -110,19 +110,17 @@ class Replaced(Objective):
         }
         return Outcome({"mlm": restored.loss, "detection": detection}, tallies)
 
-    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many the generator restored by its best guess, and how well they were told apart."""
         restored = tallies["restored"].item() / max(1.0, counts["mlm"])
         return {"generator_accuracy": restored, **detected(tallies["replaced"], tallies["original"])}
 
-    def masked_lm(self, learner: Module) -> PreTrainedModel | None:
+    def masked_lm(self, learner: Pair) -> PreTrainedModel | None:
         """The generator."""
-        assert isinstance(learner, Pair)
         return learner.generator
 
-    def exports(self, learner: Module) -> dict[str, Export]:
+    def exports(self, learner: Pair) -> dict[str, Export]:
         """The discriminator, which is what one fine-tunes, and the generator."""
-        assert isinstance(learner, Pair)
         return {"model": Export(learner.discriminator), "generator": Export(learner.generator, card=FILL_MASK)}
 
 
@@ -148,9 +146,8 @@ class Disentangled(Replaced):
         shared, own = table(pair.generator)(ids), table(pair.discriminator)(ids)
         return {"inputs_embeds": shared.detach() + own}
 
-    def exports(self, learner: Module) -> dict[str, Export]:
+    def exports(self, learner: Pair) -> dict[str, Export]:
         """The discriminator with E_G + Δ as its embeddings: nothing of the training is needed to use it."""
-        assert isinstance(learner, Pair)
         whole = deepcopy(learner.discriminator)
         with torch.no_grad():
             table(whole).weight.add_(table(learner.generator).weight)

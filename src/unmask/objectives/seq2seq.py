@@ -11,19 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import Module
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
 from unmask.models.sparse import trunk
-from unmask.objectives.objective import Card, Objective, Outcome, device_of
+from unmask.objectives.objective import Outcome, device_of
+from unmask.objectives.text import Card, ModelObjective
 from unmask.objectives.vocabulary import predict
-from unmask.records import Answer, Batch, Integers, PolicyProperties
+from unmask.records import Answer, Batch, Integers, PolicyProperties, Reals
 
 COLUMNS = 16  # rows and answers are filled up to a multiple of it so that shapes are few
 
@@ -40,14 +40,14 @@ print(tokenizer.decode(said[0]))""",
 )
 
 
-class Seq2Seq(Objective):
+class Seq2Seq(ModelObjective):
     """Spell out what the sentinels stand for."""
 
     name = "seq2seq"
     usual = "sentinel"
     families = frozenset({"t5"})
-    terms = {"seq2seq": 1.0}  # noqa: RUF012
-    tallied = {"correct": 1, "spans": 2}  # noqa: RUF012
+    terms: ClassVar = {"seq2seq": 1.0}
+    tallied: ClassVar = {"correct": 1, "spans": 2}
     card = CARD
 
     def learns_from(self, policy: PolicyProperties) -> bool:
@@ -58,9 +58,8 @@ class Seq2Seq(Objective):
         """The tokens of the answers."""
         return {"seq2seq": int((_answer(batch).documents > 0).sum())}
 
-    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+    def outcome(self, learner: PreTrainedModel, batch: Batch) -> Outcome:
         """Cross-entropy over the answers, each token after the true ones before it."""
-        assert isinstance(learner, PreTrainedModel)
         answer = _answer(batch)
         inputs, across = as_sequences(batch, learner.config.decoder_start_token_id, device_of(learner))
         width = inputs["decoder_input_ids"].shape[1]
@@ -70,7 +69,7 @@ class Seq2Seq(Objective):
         restored = torch.stack(spans_restored(answer, guesses.right))
         return Outcome({"seq2seq": guesses.losses.sum()}, {"correct": guesses.right.sum(), "spans": restored})
 
-    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many tokens were right, and how many spans from their first to their last."""
         restored, spans = tallies["spans"]
         return {

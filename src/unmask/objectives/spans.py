@@ -12,7 +12,7 @@ M are the hidden positions, s and e the first and the last of the run that i sta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
@@ -22,9 +22,10 @@ from transformers import PreTrainedModel
 from unmask.models.families.family import MASKED_LMS
 from unmask.models.heads import BOUNDARY, Boundary, states_kept
 from unmask.objectives.mlm import restore
-from unmask.objectives.objective import Build, Export, Objective, Outcome
+from unmask.objectives.objective import Outcome
+from unmask.objectives.text import Build, Export, TextObjective
 from unmask.objectives.vocabulary import Guesses, decoded, rounded
-from unmask.records import Batch, PolicyProperties
+from unmask.records import Batch, PolicyProperties, Reals
 
 
 class Bounded(Module):
@@ -37,14 +38,14 @@ class Bounded(Module):
         self.boundary = Boundary(config.hidden_size, config.vocab_size, spread=config.initializer_range)
 
 
-class Spans(Objective):
+class Spans(TextObjective[Bounded]):
     """Restore what is hidden, in place and from the edges of its span."""
 
     name = "spans"
     usual = "span"
     families = MASKED_LMS
-    terms = {"mlm": 1.0, "boundary": 1.0}  # noqa: RUF012
-    tallied = {"correct": 1, "boundary_correct": 1}  # noqa: RUF012
+    terms: ClassVar = {"mlm": 1.0, "boundary": 1.0}
+    tallied: ClassVar = {"correct": 1, "boundary_correct": 1}
     held_out = True
 
     def learns_from(self, policy: PolicyProperties) -> bool:
@@ -59,9 +60,8 @@ class Spans(Objective):
         """The hidden positions, for both."""
         return {"mlm": len(batch.targets), "boundary": len(batch.targets)}
 
-    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+    def outcome(self, learner: Bounded, batch: Batch) -> Outcome:
         """Both cross-entropies at the hidden positions, over one pass of the encoder."""
-        assert isinstance(learner, Bounded)
         with states_kept(learner.model) as states:
             restored = restore(learner.model, batch)
         guesses = boundary_guesses(learner, states[0], batch)
@@ -70,21 +70,19 @@ class Spans(Objective):
             {"correct": restored.correct, "boundary_correct": guesses.right.sum()},
         )
 
-    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many were restored by the best guess, either way."""
         return {
             "accuracy": tallies["correct"].item() / max(1.0, counts["mlm"]),
             "boundary_accuracy": tallies["boundary_correct"].item() / max(1.0, counts["boundary"]),
         }
 
-    def masked_lm(self, learner: Module) -> PreTrainedModel:
+    def masked_lm(self, learner: Bounded) -> PreTrainedModel:
         """The model without the head."""
-        assert isinstance(learner, Bounded)
         return learner.model
 
-    def exports(self, learner: Module) -> dict[str, Export]:
+    def exports(self, learner: Bounded) -> dict[str, Export]:
         """The model, and the head's tensors beside it."""
-        assert isinstance(learner, Bounded)
         return {"model": Export(learner.model, {BOUNDARY: learner.boundary.state_dict()})}
 
 

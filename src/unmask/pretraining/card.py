@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from transformers.utils import logging
 
 from unmask.files import whole_directory
-from unmask.objectives.objective import Card, Export
+from unmask.objectives.text import Card, Export
 from unmask.tokens.store.dataset import Dataset
 
 WEIGHTS = "model.safetensors"

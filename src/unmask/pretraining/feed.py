@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from unmask.objectives.curriculum import Curriculum
 from unmask.objectives.objective import Objective
+from unmask.objectives.text import TextObjective
 from unmask.pretraining.batches import Examples, Stretch
 from unmask.records import Batch
 
@@ -35,7 +36,7 @@ class Feed(Examples):
         """How many micro-batches a step has."""
         return -(-self.rows // self.micro)
 
-    def objectives(self, step: int) -> list[Objective]:
+    def objectives(self, step: int) -> list[TextObjective]:
         """What each micro-batch of a step is to teach."""
         return [self.curriculum.at(self._progress(step), step * self.micros + nth) for nth in range(self.micros)]
 
@@ -45,7 +46,7 @@ class Feed(Examples):
             Lesson(number, objective, self.batch(stretch)) for number, objective, stretch in self.planned(step, which)
         ]
 
-    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[tuple[int, Objective, Stretch]]:
+    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[tuple[int, TextObjective, Stretch]]:
         """The same micro-batches before they are prepared: their numbers, their objectives and their blocks."""
         objectives = self.objectives(step)
         for nth in range(self.micros) if which is None else which:

@@ -19,7 +19,7 @@ from unmask import __version__
 from unmask.errors import BadInput
 from unmask.files import digest, sha256_of
 from unmask.models.families.family import FAMILIES
-from unmask.objectives.objective import FILL_MASK
+from unmask.objectives.text import FILL_MASK
 from unmask.pretraining import card as export
 from unmask.progress import Step, say, task
 from unmask.results import Trained

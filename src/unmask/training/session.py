@@ -17,7 +17,7 @@ from unmask.errors import BadInput, Damaged
 from unmask.models.families.family import FAMILIES, build
 from unmask.models.init import set_unigram_bias
 from unmask.objectives import curriculum as table
-from unmask.objectives.objective import Objective
+from unmask.objectives.text import TextObjective
 from unmask.pretraining.feed import Feed
 from unmask.tokens.collate import HELD_OUT_LENGTH, HeldOutSet
 from unmask.tokens.store.dataset import Dataset
@@ -52,7 +52,7 @@ class Work:
     recipe: Recipe
     steps: int
     seed: int
-    objective: Objective  # what the training is for in the end
+    objective: TextObjective  # what the training is for in the end
     learner: Module
     optimizer: Optimizer
     feed: Feed
@@ -170,7 +170,7 @@ class Work:
         return sum(parameter.numel() for parameter in self.learner.parameters())
 
 
-def fresh(objective: Objective, dataset: Dataset, recipe: Recipe, seed: int) -> Module:
+def fresh(objective: TextObjective, dataset: Dataset, recipe: Recipe, seed: int) -> Module:
     """What an objective trains, as it is before the first step: a function of the seed."""
     settings, vocabulary = recipe.training, loop.fitted(dataset, recipe.training).vocabulary
     model = {"family": recipe.family, "size": recipe.size, "dropout": settings.dropout}
