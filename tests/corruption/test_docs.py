@@ -57,6 +57,8 @@ def test_the_policy_of_the_page_has_the_laws(rows, rate):
 
 def test_the_page_has_every_policy():
     page = PAGE.read_text(encoding="utf-8")
+    assert policy.PAPERS.keys() == PUBLISHED.keys()
+    assert all(f"| `{name}` | {paper} |" in page for name, paper in policy.PAPERS.items())
     for name, how in PUBLISHED.items():
         assert f"`{name}`" in page
         assert all(f"`{setting}`" in page for setting in how.settings)

@@ -66,6 +66,19 @@ POLICIES: dict[str, Composition] = {
     "permutation": Composition(units.ngrams, select.wheel, render.ordered, rate=1 / 6, defaults={"longest": 5}),
     "diffusion": Composition(units.tokens, select.timed, render.masked, rate=1.0),
 }
+# what each is called where it was published, and where that is
+PAPERS = {
+    "token": "masking by tokens, 80/10/10; BERT, Devlin et al. 2019",
+    "word": "whole-word masking, WWM; Cui et al. 2019",
+    "span": "span masking; SpanBERT, Joshi et al. 2020",
+    "entity": "entity-level masking; ERNIE, Sun et al. 2019",
+    "phrase": "phrase-level masking; ERNIE, Sun et al. 2019",
+    "collocation": "PMI-masking; Levine et al. 2021",
+    "ngram": "n-gram masking; DeBERTa, He et al. 2021",
+    "sentinel": "span corruption; T5, Raffel et al. 2020",
+    "permutation": "permutation language modelling, PLM; XLNet, Yang et al. 2019",
+    "diffusion": "masked diffusion; MDLM, Sahoo et al. 2024; LLaDA, Nie et al. 2025",
+}
 
 
 @dataclass(frozen=True)

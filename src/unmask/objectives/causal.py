@@ -31,6 +31,8 @@ class Causal(ModelObjective):
     """Say what comes next."""
 
     name = "causal"
+    also = ("clm",)
+    paper = "causal language modelling, CLM; GPT, Radford et al. 2018"
     families = frozenset({"gpt2", *(name for name in MASKED_LMS if FAMILIES[name].packs)})
     terms: ClassVar = {"causal": 1.0}
     tallied: ClassVar = {"correct": 1, "nats": 1, "text": 1}

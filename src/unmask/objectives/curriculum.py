@@ -21,12 +21,13 @@ from unmask.objectives.replaced import Disentangled, Replaced
 from unmask.objectives.seq2seq import Seq2Seq
 from unmask.objectives.spans import Spans
 from unmask.objectives.text import TextObjective
-from unmask.stages import Misread, Stage, Words, ends_ascend, parse_stages, stage_at
+from unmask.stages import Misread, Stage, Words, ends_ascend, parse_stages, spell_stages, stage_at
 
 OBJECTIVES: dict[str, TextObjective[Any]] = {
     each.name: each
     for each in (MLM(), Replaced(), Disentangled(), Spans(), Causal(), Diffusion(), Permuted(), Seq2Seq())
 }
+NAMES = {name: each for each in OBJECTIVES.values() for name in (each.name, *each.also)}
 GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less their whole part, fill the unit interval evenly
 
 
@@ -35,6 +36,10 @@ class Curriculum:
     """Which objective when."""
 
     stages: tuple[Stage[TextObjective[Any]], ...]
+
+    def __str__(self) -> str:
+        """The curriculum as a person writes it, each objective by its own name."""
+        return spell_stages(self.stages)
 
     @property
     def objectives(self) -> tuple[TextObjective[Any], ...]:
@@ -62,6 +67,8 @@ def parse(line: str) -> Curriculum:
 
     >>> [parse("mlm").at(progress, 0).name for progress in (0, 0.5, 1)]
     ['mlm', 'mlm', 'mlm']
+    >>> str(parse("clm until 0.25; mlm 0.7, clm 0.3"))
+    'causal until 0.25; mlm 0.7, causal 0.3'
     """
     try:
         stages = tuple(stage.of(_objective) for stage in parse_stages(line))
@@ -79,10 +86,11 @@ def parse(line: str) -> Curriculum:
 
 
 def named(name: str) -> TextObjective[Any]:
-    """The objective of a name."""
-    if name not in OBJECTIVES:
-        raise BadInput(f"no objective is called {name!r}: there are {', '.join(OBJECTIVES)}")
-    return OBJECTIVES[name]
+    """The objective of a name, its own or one that it is published by."""
+    if name not in NAMES:
+        names = [" or ".join((each.name, *each.also)) for each in OBJECTIVES.values()]
+        raise BadInput(f"no objective is called {name!r}: there are {', '.join(names)}")
+    return NAMES[name]
 
 
 def _objective(words: Words) -> TextObjective[Any]:

@@ -32,6 +32,8 @@ class Diffusion(ModelObjective):
     """Restore what is hidden, however much it is."""
 
     name = "diffusion"
+    also = ("mdlm",)
+    paper = "masked diffusion language modelling; MDLM, Sahoo et al. 2024"
     usual = "diffusion"
     families = MASKED_LMS
     terms: ClassVar = {"bound": 1.0}

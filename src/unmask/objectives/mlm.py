@@ -37,6 +37,7 @@ class MLM(ModelObjective):
     """Restore what is hidden."""
 
     name = "mlm"
+    paper = "masked language modelling, MLM; BERT, Devlin et al. 2019"
     usual = "token"
     families = MASKED_LMS
     terms: ClassVar = {"mlm": 1.0}

@@ -35,6 +35,11 @@ class Objective(ABC, Generic[Learner, Examples]):
     """One way for a learner to learn from examples."""
 
     name: str
+    also: tuple[str, ...] = ()  # other names that it is asked for by
+    paper: str = ""  # what it is called where it was published, and where that is
+
+    def __str__(self) -> str:
+        return self.name
 
     @property
     @abstractmethod

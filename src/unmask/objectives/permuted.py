@@ -46,6 +46,8 @@ class Permuted(ModelObjective):
     """Restore tokens in a random order."""
 
     name = "permuted"
+    also = ("plm",)
+    paper = "permutation language modelling, PLM; XLNet, Yang et al. 2019"
     usual = "permutation"
     families = frozenset({"xlnet"})
     terms: ClassVar = {"permuted": 1.0}

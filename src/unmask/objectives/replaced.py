@@ -67,6 +67,8 @@ class Replaced(TextObjective[Pair]):
     """Find the tokens that a generator replaced; embeddings are shared (ELECTRA)."""
 
     name = "replaced"
+    also = ("rtd",)
+    paper = "replaced token detection, RTD; ELECTRA, Clark et al. 2020"
     usual = "token mask=1 random=0"
     families = frozenset({"electra", "deberta-v3"})
     terms: ClassVar = {"mlm": 1.0, "detection": 50.0}
@@ -132,6 +134,8 @@ class Disentangled(Replaced):
     """
 
     name = "replaced-disentangled"
+    also = ("gdes",)
+    paper = "gradient-disentangled embedding sharing, GDES; DeBERTaV3, He et al. 2021"
     card = replace(DETECTOR, example=EXAMPLE.format(loader="AutoModelForTokenClassification"))
 
     def learner(self, build: Build) -> Pair:

@@ -44,6 +44,8 @@ class Seq2Seq(ModelObjective):
     """Spell out what the sentinels stand for."""
 
     name = "seq2seq"
+    also = ("span-corruption",)
+    paper = "span corruption; T5, Raffel et al. 2020"
     usual = "sentinel"
     families = frozenset({"t5"})
     terms: ClassVar = {"seq2seq": 1.0}

@@ -42,6 +42,8 @@ class Spans(TextObjective[Bounded]):
     """Restore what is hidden, in place and from the edges of its span."""
 
     name = "spans"
+    also = ("sbo",)
+    paper = "span boundary objective, SBO; SpanBERT, Joshi et al. 2020"
     usual = "span"
     families = MASKED_LMS
     terms: ClassVar = {"mlm": 1.0, "boundary": 1.0}

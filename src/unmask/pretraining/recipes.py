@@ -53,6 +53,25 @@ KINDS = {
     "xlnet": Kind("xlnet", {"objective": "permuted", "policy": "permutation", "rate": None}),
     "t5": Kind("t5", {"objective": "seq2seq", "policy": "sentinel", "rate": "0.15"}),
 }
+# where each was published
+PAPERS = {
+    "modernbert": "ModernBERT, Warner et al. 2024",
+    "bert": "BERT, Devlin et al. 2019",
+    "bert-wwm": "whole-word masking, Cui et al. 2019",
+    "roberta": "RoBERTa, Liu et al. 2019",
+    "ernie": "ERNIE, Sun et al. 2019",
+    "xlm-r": "XLM-R, Conneau et al. 2020",
+    "pmi": "PMI-masking, Levine et al. 2021",
+    "causal": "GPT-2, Radford et al. 2019",
+    "diffusion": "MDLM, Sahoo et al. 2024",
+    "causal-then-mlm": "Gisserot-Boukhlef et al. 2025",
+    "spanbert": "SpanBERT, Joshi et al. 2020",
+    "deberta": "DeBERTa, He et al. 2021",
+    "electra": "ELECTRA, Clark et al. 2020",
+    "deberta-v3": "DeBERTaV3, He et al. 2021",
+    "xlnet": "XLNet, Yang et al. 2019",
+    "t5": "T5, Raffel et al. 2020",
+}
 
 
 def recipe(name: str, **changes: Any) -> Recipe:
@@ -70,6 +89,7 @@ def recipe(name: str, **changes: Any) -> Recipe:
     usual = replace(usual, optimizing=usual.optimizing.slower(KINDS[kind].slower))
     training = replace(usual, **{**KINDS[kind].training, **changes})
     curriculum = table.parse(training.objective)
+    training = replace(training, objective=str(curriculum))  # by its own names, whatever it was asked for by
     for objective in curriculum.objectives:
         if objective.families is not None and KINDS[kind].family not in objective.families:
             fitting = ", ".join(each for each, made in KINDS.items() if made.family in objective.families)
