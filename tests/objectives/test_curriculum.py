@@ -7,10 +7,10 @@ import re
 import pytest
 
 from unmask.errors import BadInput
-from unmask.objectives.curriculum import OBJECTIVES, Curriculum, named, parse
+from unmask.objectives.curriculum import OBJECTIVES, Curriculum, objective_named, parse
 from unmask.stages import Stage
 
-MLM = named("mlm")
+MLM = objective_named("mlm")
 
 
 class Other(type(MLM)):  # type: ignore[misc]
@@ -67,7 +67,7 @@ PUBLISHED = {
 
 
 def test_an_objective_is_found_by_its_published_name_and_keeps_its_own() -> None:
-    assert {also: named(also).name for also in PUBLISHED} == PUBLISHED
+    assert {also: objective_named(also).name for also in PUBLISHED} == PUBLISHED
     assert {also for each in OBJECTIVES.values() for also in each.also} == PUBLISHED.keys()
     assert not PUBLISHED.keys() & OBJECTIVES.keys()
     assert str(parse("clm until 0.5;mlm .7,clm 0.30")) == "causal until 0.5; mlm 0.7, causal 0.3"

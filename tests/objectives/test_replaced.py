@@ -20,7 +20,7 @@ from transformers.utils import logging
 
 from unmask.errors import BadInput
 from unmask.models.families.family import build
-from unmask.objectives.curriculum import named
+from unmask.objectives.curriculum import objective_named
 from unmask.objectives.replaced import BINS, Disentangled, Pair, Replaced, detected, draw, fill, histogram, table
 from unmask.pretraining.recipes import recipe
 from unmask.records import Batch, Vocabulary
@@ -289,7 +289,7 @@ def test_gaps_of_every_look_are_filled_so_that_no_mask_reaches_the_discriminator
 
 def test_the_generator_is_what_the_fixed_masks_measure(works: Callable[..., Work]) -> None:
     work = works("electra")
-    assert named("replaced").masked_lm(work.learner) is work.learner.generator  # type: ignore[union-attr]
+    assert objective_named("replaced").masked_lm(work.learner) is work.learner.generator  # type: ignore[union-attr]
     measured, figures = work.measure(512, ALONE)
     assert abs(measured.loss - math.log(work.dataset.vocabulary.size)) < 1
     assert 0.3 < figures["detection_auc"] < 0.7

@@ -19,7 +19,7 @@ from transformers.utils import logging
 import golden
 import unmask
 from unmask.errors import BadInput, Interrupted
-from unmask.models.heads import load_boundary
+from unmask.models.heads import load_boundary_head
 from unmask.objectives.causal import Causal
 from unmask.pretraining.pretrain import Saving, pretrain
 from unmask.pretraining.recipes import KINDS, recipe
@@ -297,5 +297,5 @@ def test_the_boundary_head_beside_spanbert_is_the_one_that_was_trained(trained: 
     result = trained("spanbert")
     saved = checkpoint.newest(result.path / "checkpoints")
     assert saved is not None
-    for name, tensor in load_boundary(result.model).state_dict().items():
+    for name, tensor in load_boundary_head(result.model).state_dict().items():
         assert torch.equal(tensor, saved.model[f"boundary.{name}"])

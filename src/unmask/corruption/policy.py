@@ -91,10 +91,10 @@ class Policy:
     fresh: bool = True  # a new draw each epoch; false draws the same for a block's number in every epoch
 
     def __post_init__(self) -> None:
-        known = composition(self.name).settings
-        unknown = set(self.settings) - set(known)
+        usual = composition(self.name).settings
+        unknown = set(self.settings) - set(usual)
         if unknown:
-            there = ", ".join(known) or "none"
+            there = ", ".join(usual) or "none"
             raise BadInput(f"policy {self.name!r} has no setting {min(unknown)!r}: it has {there}")
         _check_rate(self.rate)
         _check_split(self.settings)
@@ -123,11 +123,11 @@ def named(name: str, rate: float | None = None, *, fresh: bool = True, **setting
     >>> named("span", random=0.0).settings
     {'p': 0.2, 'longest': 10, 'mask': 0.8, 'random': 0.0, 'replacement': 'uniform'}
     """
-    known = composition(name)
-    chosen = {**known.settings, **settings}
+    how = composition(name)
+    chosen = {**how.settings, **settings}
     if missing := [key for key, value in chosen.items() if value is NO_USUAL]:
         raise BadInput(f"policy {name!r} needs the setting {missing[0]!r}: it has no usual value")
-    return Policy(name, known.rate if rate is None else rate, chosen, fresh)
+    return Policy(name, how.rate if rate is None else rate, chosen, fresh)
 
 
 def policies_with(wanted: Callable[[PolicyProperties], bool]) -> list[str]:
@@ -145,8 +145,8 @@ def corrupt(
     """Hide what the policy hides; `rate` overrides the policy's, for a rate that changes over training."""
     asked = policy.rate if rate is None else _check_rate(rate)
     rows, length = blocks.ids.shape
-    some = max(CHUNK // max(length, 1), 1)
-    chunks = [take(blocks, slice(begin, begin + some)) for begin in range(0, rows, some)] if rows > some else [blocks]
+    size = max(CHUNK // max(length, 1), 1)
+    chunks = [take(blocks, slice(begin, begin + size)) for begin in range(0, rows, size)] if rows > size else [blocks]
     return joined([_corrupt(chunk, policy, vocabulary, seed, asked) for chunk in chunks])
 
 

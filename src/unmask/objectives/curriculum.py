@@ -85,7 +85,7 @@ def parse(line: str) -> Curriculum:
     return curriculum
 
 
-def named(name: str) -> TextObjective[Any]:
+def objective_named(name: str) -> TextObjective[Any]:
     """The objective of a name, its own or one that it is published by."""
     if name not in NAMES:
         names = [" or ".join((each.name, *each.also)) for each in OBJECTIVES.values()]
@@ -96,7 +96,7 @@ def named(name: str) -> TextObjective[Any]:
 def _objective(words: Words) -> TextObjective[Any]:
     if len(words) > 1:
         raise Misread(" ".join(words))
-    return named(words[0])
+    return objective_named(words[0])
 
 
 def _misread(text: str) -> NoReturn:

@@ -18,8 +18,6 @@ from unmask.models.families.family import MASKED_LMS
 from unmask.models.inputs import as_inputs
 from unmask.objectives.objective import Outcome
 from unmask.objectives.text import ModelObjective
-from unmask.objectives.vocabulary import IGNORED as IGNORED
-from unmask.objectives.vocabulary import ROUND as ROUND
 from unmask.objectives.vocabulary import Look, predict
 from unmask.records import Batch, PolicyProperties, Reals
 

@@ -102,8 +102,8 @@ class Replaced(TextObjective[Pair]):
         real = torch.from_numpy(batch.documents > 0).to(device_of(learner))
         inputs = as_inputs(learner.discriminator, batch)
         del inputs["input_ids"]
-        found = learner.discriminator(**inputs, **self.seen(learner, filled))
-        scores = found.logits.float().reshape(labels.shape)  # B L
+        output = learner.discriminator(**inputs, **self.seen(learner, filled))
+        scores = output.logits.float().reshape(labels.shape)  # B L
         detection = F.binary_cross_entropy_with_logits(scores, labels.float(), weight=real.float(), reduction="sum")
         tallies = {
             "restored": restored.correct,
@@ -220,13 +220,13 @@ def detected(replaced: Reals, original: Reals) -> dict[str, float]:
     A score of 0 or more says "replaced". The AUC is the share of (replaced, original) pairs in which the replaced
     token has the higher score; a pair in one bin counts half.
     """
-    found, mistaken = replaced[BINS // 2 :].sum(), original[BINS // 2 :].sum()
+    hits, false_alarms = replaced[BINS // 2 :].sum(), original[BINS // 2 :].sum()
     every, others = replaced.sum(), original.sum()
     below = original.cumsum() - original / 2
     shares = {
-        "accuracy": (found + others - mistaken, every + others),
-        "precision": (found, found + mistaken),
-        "recall": (found, every),
+        "accuracy": (hits + others - false_alarms, every + others),
+        "precision": (hits, hits + false_alarms),
+        "recall": (hits, every),
         "auc": (replaced @ below, every * others),
     }
     return {f"detection_{name}": float(part / whole) for name, (part, whole) in shares.items() if whole}

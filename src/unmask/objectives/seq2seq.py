@@ -95,8 +95,8 @@ def as_sequences(batch: Batch, start: int, device: torch.device) -> tuple[dict[s
     ids, documents = (_wide(each[:, :used], device) for each in (batch.ids, batch.documents))
     said, owners = (_wide(each.astype(np.int64), device) for each in (answer.ids, answer.documents))
     begins = F.pad(owners, (1, -1)) != owners
-    told = torch.arange(owners.shape[1], device=device)
-    itself = (owners[:, :, None] == owners[:, None, :]) & (told[:, None] >= told)
+    columns = torch.arange(owners.shape[1], device=device)
+    itself = (owners[:, :, None] == owners[:, None, :]) & (columns[:, None] >= columns)
     inputs = {
         "input_ids": ids,
         "attention_mask": (documents[:, :, None] == documents[:, None, :])[:, None],
@@ -110,8 +110,8 @@ def as_sequences(batch: Batch, start: int, device: torch.device) -> tuple[dict[s
 def looking_across(model: PreTrainedModel, across: Tensor) -> Iterator[None]:
     """While open, the decoder sees of the text what `across` says: transformers would give it the encoder's mask."""
 
-    def change(_module: Any, args: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return args, {**given, "encoder_attention_mask": across}
+    def change(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return args, {**kwargs, "encoder_attention_mask": across}
 
     hook = trunk(model).register_forward_pre_hook(change, with_kwargs=True)
     try:
