@@ -41,8 +41,8 @@ ERRORS = {
 }
 
 
-def test_the_public_names_are_the_verbs_the_results_the_errors_and_the_collator() -> None:
-    assert set(unmask.__all__) == VERBS | RESULTS | ERRORS | {"Collator", "__version__"}
+def test_the_public_names_are_the_verbs_the_results_the_errors_the_collator_and_the_head() -> None:
+    assert set(unmask.__all__) == VERBS | RESULTS | ERRORS | {"Collator", "load_boundary_head", "__version__"}
     assert all(hasattr(unmask, name) for name in unmask.__all__)
 
 

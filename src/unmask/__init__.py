@@ -9,7 +9,8 @@ The verbs are the commands of the same names; each gives back a typed result or 
     print(unmask.evaluate("run", "data").top1)
     print(unmask.fill("run", "The capital of France is [MASK].")[0].completed)
 
-`unmask.Collator(tokenizer, policy="word")` hides in others' training loops.
+`unmask.Collator(tokenizer, policy="word")` hides in others' training loops; `unmask.load_boundary_head("run/model")` is
+what the recipe spanbert trains beside its model.
 """
 
 from importlib.metadata import version as _version
@@ -68,17 +69,22 @@ from unmask.verbs import (
 )
 
 if _TYPE_CHECKING:
+    from unmask.models.heads import load_boundary_head
     from unmask.tokens.collator import Collator
 
 __version__ = _version("unmask")
 
 
 def __getattr__(name: str) -> _Any:
-    """The collator needs torch, which is loaded for those who ask for it."""
+    """The collator and heads need torch, which is loaded for those who ask for it."""
     if name == "Collator":
         from unmask.tokens.collator import Collator
 
         return Collator
+    if name == "load_boundary_head":
+        from unmask.models.heads import load_boundary_head
+
+        return load_boundary_head
     raise AttributeError(f"module 'unmask' has no attribute {name!r}")
 
 
@@ -122,6 +128,7 @@ __all__ = [
     "demo",
     "evaluate",
     "fill",
+    "load_boundary_head",
     "plan",
     "prepare",
     "pretrain",

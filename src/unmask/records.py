@@ -61,6 +61,24 @@ class Vocabulary:
 
 
 @dataclass(frozen=True)
+class PolicyProperties:
+    """What a policy does, for those who have to know and do not know the policy by its name.
+
+    Defaults are those of functions that declare nothing (`corruption.properties`).
+    """
+
+    needs_words: bool = True  # it has to be told where words start
+    needs_spans: bool = False  # … and the marked spans of the kind that its setting `kind` names
+    needs_sentinels: bool = False  # they stand for hidden runs, and an answer spells those out
+    timed: bool = False  # the share that is hidden is drawn anew for each row
+    in_place: bool = True  # hidden tokens are predicted where they stood, all at once
+    edges: bool = False  # examples name the columns around each hidden run
+    ordered: bool = False  # … in which order hidden tokens are predicted
+    weighted: bool = False  # … what each row counts
+    mixable: bool = False  # its rows may stand in one batch with those of other policies
+
+
+@dataclass(frozen=True)
 class Blocks:
     """Rows of a fixed length, each packed with one or more documents, as corruption takes them.
 

@@ -1,13 +1,19 @@
-"""The code in docs/corruption.md runs, and the policy of one's own there has the laws of the others."""
+"""The code in docs/corruption.md runs; its policy of one's own has the laws of the others and does all that they do."""
 
+import json
 import re
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
 import pytest
 from corruption_cases import VOCABULARY, batches, law, rates
 
+import unmask
 from unmask.corruption import policy, units
+from unmask.corruption.schedule import parse
+from unmask.errors import BadInput
+from unmask.tokens.store.dataset import Dataset
 
 PAGE = Path(__file__).parents[2] / "docs" / "corruption.md"
 PUBLISHED = dict(policy.POLICIES)
@@ -51,6 +57,8 @@ def test_the_policy_of_the_page_has_the_laws(rows, rate):
 
 def test_the_page_has_every_policy():
     page = PAGE.read_text(encoding="utf-8")
+    assert policy.PAPERS.keys() == PUBLISHED.keys()
+    assert all(f"| `{name}` | {paper} |" in page for name, paper in policy.PAPERS.items())
     for name, how in PUBLISHED.items():
         assert f"`{name}`" in page
         assert all(f"`{setting}`" in page for setting in how.settings)
@@ -58,7 +66,43 @@ def test_the_page_has_every_policy():
 
 @pytest.mark.usefixtures("names")
 def test_a_setting_without_a_usual_value_is_asked_for():
-    from unmask.errors import BadInput
-
     with pytest.raises(BadInput, match="needs the setting 'stop'"):
         policy.named("sentence")
+
+
+@pytest.mark.usefixtures("names")
+def test_the_policy_of_the_page_is_written_as_it_was_read():
+    plan = parse("sentence stop=17 0.7, token 0.3")
+    assert plan.policies[0] == policy.named("sentence", stop=17)
+    assert str(plan) == "sentence stop=17 0.7, token 0.3"
+    assert parse("sentence stop=soon").policies[0].settings["stop"] == "soon"
+    with pytest.raises(BadInput, match="needs the setting 'stop'"):
+        parse("sentence")
+
+
+@pytest.mark.usefixtures("names")
+def test_the_policy_of_the_page_is_shown_audited_and_collated(data):
+    tokenizer = Dataset.open(data).tokenizer()
+    stop = tokenizer.convert_tokens_to_ids(".")
+    (shown,) = unmask.show("The king sees the sea. My sister paints.", model=data, policy=f"sentence stop={stop}")
+    assert 0 < shown.hidden < shown.tokens
+    audited = unmask.audit(data, policy=f"sentence stop={stop}", length=64, blocks=64)
+    assert audited.hidden and not audited.silent and not audited.specials_hidden
+    rows = tokenizer(["The king sees the sea. My sister paints."] * 3)["input_ids"]
+    batch = unmask.Collator(tokenizer, f"sentence stop={stop}")(rows)
+    assert (batch["labels"] >= 0).any(dim=1).all()
+
+
+@pytest.mark.usefixtures("names")
+def test_the_policy_of_the_page_is_trained_with(data, tmp_path):
+    run = tmp_path / "run"
+    unmask.pretrain(
+        data, out=run, recipe="bert-tiny", steps=3, policy="sentence stop=17", length=32, rows=4, micro=4, report=False
+    )
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    losses = [line["loss"] for line in lines if "loss" in line]
+    assert len(losses) == 3 and all(isfinite(loss) and loss > 0 for loss in losses)
+    with pytest.raises(BadInput, match="the objective diffusion learns from what diffusion hide"):
+        unmask.pretrain(data, out=tmp_path / "other", steps=3, objective="diffusion", policy="sentence stop=17")
+    with pytest.raises(BadInput, match=r"the objective mlm learns from what .*phrase, sentence, span"):
+        unmask.pretrain(data, out=tmp_path / "other", steps=3, policy="sentinel")

@@ -66,8 +66,8 @@ def test_a_mixture_with_rates_of_its_own_has_no_asked_rate():
     assert audit(batches(count=1), parse("token"), VOCABULARY).position_p is None  # 64 rows are too few
     plan = parse("token, word")
     (stage,) = plan.stages
-    other = dataclasses.replace(stage.parts[0], policy=policy.named("word", 0.3))
-    mixed = dataclasses.replace(plan, stages=(dataclasses.replace(stage, parts=(stage.parts[0], other)),))
+    both = dataclasses.replace(stage, members=(stage.members[0], policy.named("word", 0.3)))
+    mixed = dataclasses.replace(plan, stages=(both,))
     assert audit(batches(), mixed, VOCABULARY).asked is None
 
 

@@ -6,7 +6,7 @@ from safetensors.torch import save_file
 
 from unmask.errors import BadInput, Damaged
 from unmask.models.families.family import build
-from unmask.models.heads import BOUNDARY, Boundary, load_boundary, states_kept
+from unmask.models.heads import BOUNDARY, SpanBoundaryHead, load_boundary_head, states_kept
 from unmask.models.sparse import logits_at
 from unmask.records import Vocabulary
 
@@ -14,9 +14,9 @@ VOCABULARY = Vocabulary(size=97, mask=4, pad=0, start=2, end=3, special=(0, 1, 2
 
 
 def test_a_boundary_head_comes_back_from_its_file_as_it_was(tmp_path: Path) -> None:
-    head = Boundary(width=16, vocabulary=31, places=9, spread=0.3)
+    head = SpanBoundaryHead(width=16, vocabulary=31, places=9, spread=0.3)
     save_file(head.state_dict(), tmp_path / BOUNDARY)
-    again = load_boundary(tmp_path)
+    again = load_boundary_head(tmp_path)
     before, after, embeddings = torch.randn(5, 16), torch.randn(5, 16), torch.randn(31, 16)
     place = torch.tensor([0, 1, 8, 9, 400])
     assert torch.equal(head(before, after, place, embeddings), again(before, after, place, embeddings))
@@ -25,14 +25,14 @@ def test_a_boundary_head_comes_back_from_its_file_as_it_was(tmp_path: Path) -> N
 
 def test_what_is_no_boundary_head_is_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"has no boundary\.safetensors; the recipe spanbert makes one"):
-        load_boundary(tmp_path)
-    head = Boundary(width=16, vocabulary=31)
+        load_boundary_head(tmp_path)
+    head = SpanBoundaryHead(width=16, vocabulary=31)
     save_file({**head.state_dict(), "narrow.weight": torch.zeros(3)}, tmp_path / BOUNDARY)
     with pytest.raises(Damaged, match=r"boundary\.safetensors: is not a boundary head \("):
-        load_boundary(tmp_path)
+        load_boundary_head(tmp_path)
     (tmp_path / BOUNDARY).write_bytes(b"nonsense")
     with pytest.raises(Damaged, match=r"boundary\.safetensors: is not a boundary head \("):
-        load_boundary(tmp_path)
+        load_boundary_head(tmp_path)
 
 
 def test_the_states_that_are_kept_are_the_encoders_also_where_the_head_sees_some_of_them_only() -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from unmask.models.families.family import build
-from unmask.models.init import know_frequencies
+from unmask.models.init import set_unigram_bias
 from unmask.records import Vocabulary
 
 VOCABULARY = Vocabulary(size=200, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
@@ -17,7 +17,7 @@ VOCABULARY = Vocabulary(size=200, mask=4, pad=0, start=2, end=3, special=(0, 1, 
 def test_its_first_guess_is_the_frequency_of_the_corpus(family: str) -> None:
     counts = np.random.default_rng(0).zipf(1.5, 200).clip(max=10_000)
     model = build(family, "tiny", VOCABULARY, length=16, dropout=0.0, seed=0).eval()
-    know_frequencies(model, counts)
+    set_unigram_bias(model, counts)
     ids = torch.randint(5, 200, (8, 16), generator=torch.Generator().manual_seed(0))
     guessed = model(input_ids=ids).logits.log_softmax(-1).mean((0, 1)).exp().detach()
     share = torch.from_numpy((counts + 1) / (counts + 1).sum())
@@ -28,5 +28,5 @@ def test_its_first_guess_is_the_frequency_of_the_corpus(family: str) -> None:
 def test_without_counts_nothing_changes() -> None:
     one = build("bert", "tiny", VOCABULARY, length=16, dropout=0.0, seed=0)
     before = {name: weight.clone() for name, weight in one.state_dict().items()}
-    know_frequencies(one, None)
+    set_unigram_bias(one, None)
     assert all(torch.equal(before[name], weight) for name, weight in one.state_dict().items())

@@ -20,7 +20,7 @@ from transformers.utils import logging
 
 from unmask.errors import BadInput
 from unmask.models.families.family import build
-from unmask.objectives.curriculum import named
+from unmask.objectives.curriculum import objective_named
 from unmask.objectives.replaced import BINS, Disentangled, Pair, Replaced, detected, draw, fill, histogram, table
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
@@ -294,7 +294,7 @@ def test_gaps_of_every_look_are_filled_so_that_no_mask_reaches_the_discriminator
 
 def test_the_generator_is_what_the_fixed_masks_measure(data: Path, sessions: Callable[..., Session]) -> None:
     session = sessions("electra")
-    assert named("replaced").masked_lm(session.learner) is session.learner.generator  # type: ignore[union-attr]
+    assert objective_named("replaced").masked_lm(session.learner) is session.learner.generator  # type: ignore[union-attr]
     figures = session.measure(512, ALONE)
     assert abs(figures["loss"] - math.log(Dataset.open(data).vocabulary.size)) < 1
     assert 0.3 < figures["detection_auc"] < 0.7

@@ -15,7 +15,7 @@ from unmask.corruption.policy import corrupt, named
 from unmask.models.families.family import build
 from unmask.models.inputs import as_inputs
 from unmask.objectives.mlm import restore
-from unmask.objectives.spans import Bounded, Spans
+from unmask.objectives.spans import BoundaryLearner, Spans
 from unmask.records import Batch, Vocabulary
 from unmask.tokens.collate import collate
 
@@ -30,7 +30,7 @@ def batch(rate: float = 0.4) -> Batch:
 
 
 @pytest.fixture
-def learner() -> Bounded:
+def learner() -> BoundaryLearner:
     torch.manual_seed(0)
     return OBJECTIVE.learner(lambda: build("bert", "tiny", VOCABULARY, length=40, dropout=0.0, seed=0)).eval()
 
@@ -44,7 +44,7 @@ def runs(some: Batch) -> list[list[int]]:
     return [[at for _, (at, _) in members] for _, members in found]
 
 
-def test_the_boundary_loss_is_that_of_a_loop_over_spans(learner: Bounded) -> None:
+def test_the_boundary_loss_is_that_of_a_loop_over_spans(learner: BoundaryLearner) -> None:
     some, head = batch(), learner.boundary
     targets = dict(zip(some.predicted.tolist(), some.targets.tolist(), strict=True))
     states = learner.model.base_model(**as_inputs(learner.model, some)).last_hidden_state.flatten(0, 1)
@@ -68,14 +68,14 @@ def test_the_boundary_loss_is_that_of_a_loop_over_spans(learner: Bounded) -> Non
     assert OBJECTIVE.counts(some) == {"mlm": len(targets), "boundary": len(targets)}
 
 
-def test_the_boundary_loss_hangs_on_the_edges_and_the_other_does_not(learner: Bounded) -> None:
+def test_the_boundary_loss_hangs_on_the_edges_and_the_other_does_not(learner: BoundaryLearner) -> None:
     some = batch()
     first, second = OBJECTIVE.outcome(learner, some), OBJECTIVE.outcome(learner, replace(some, edges=some.edges * 0))
     assert first.losses["mlm"] == second.losses["mlm"]
     assert first.losses["boundary"] != second.losses["boundary"]
 
 
-def test_both_losses_teach_the_encoder_and_the_shared_embeddings(learner: Bounded) -> None:
+def test_both_losses_teach_the_encoder_and_the_shared_embeddings(learner: BoundaryLearner) -> None:
     names = dict(learner.named_parameters())
     assert len(names) == len(list(learner.model.named_parameters())) + len(list(learner.boundary.named_parameters()))
     OBJECTIVE.outcome(learner, batch()).losses["boundary"].backward()
@@ -86,20 +86,20 @@ def test_both_losses_teach_the_encoder_and_the_shared_embeddings(learner: Bounde
     assert not any(name.startswith("model.cls.predictions.transform") for name in taught)
 
 
-def test_nothing_hidden_is_two_losses_of_zero(learner: Bounded) -> None:
+def test_nothing_hidden_is_two_losses_of_zero(learner: BoundaryLearner) -> None:
     nothing = replace(
         batch(), predicted=np.zeros(0, np.int64), targets=np.zeros(0, np.int64), edges=np.zeros((0, 2), np.int64)
     )
     assert [loss.item() for loss in OBJECTIVE.outcome(learner, nothing).losses.values()] == [0.0, 0.0]
 
 
-def test_a_batch_without_edges_is_refused(learner: Bounded) -> None:
+def test_a_batch_without_edges_is_refused(learner: BoundaryLearner) -> None:
     with pytest.raises(ValueError, match="names no edges"):
         OBJECTIVE.outcome(learner, replace(batch(), edges=None))
 
 
 def test_chunks_of_the_vocabulary_give_the_losses_of_the_whole(
-    learner: Bounded, monkeypatch: pytest.MonkeyPatch
+    learner: BoundaryLearner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     some = batch(rate=0.8)
     assert len(some.targets) > 64

@@ -18,7 +18,7 @@ from transformers.utils import logging
 import golden
 import unmask
 from unmask.errors import BadInput, Interrupted
-from unmask.models.heads import load_boundary
+from unmask.models.heads import load_boundary_head
 from unmask.objectives.causal import Causal
 from unmask.pretraining import pretrain as pretrains
 from unmask.pretraining.pretrain import Pretraining, pretrain
@@ -37,7 +37,7 @@ from unmask.training.run_job import Saving
 from unmask.training.session import Session
 
 STEPS, STOPPED = 24, 10
-SHORTENED = {"modernbert", "diffusion", "causal-then-mlm"}  # trained as ModernBERT on a CPU: see `models.lean`
+SHORTENED = {"modernbert", "diffusion", "causal-then-mlm"}  # trained as ModernBERT on a CPU: see `models.kernels`
 
 
 @dataclass(frozen=True)
@@ -305,5 +305,5 @@ def test_the_boundary_head_beside_spanbert_is_the_one_that_was_trained(trained: 
     result = trained("spanbert")
     saved = checkpoint.newest(result.path / "checkpoints")
     assert saved is not None
-    for name, tensor in load_boundary(result.model).state_dict().items():
+    for name, tensor in load_boundary_head(result.model).state_dict().items():
         assert torch.equal(tensor, saved.model[f"boundary.{name}"])

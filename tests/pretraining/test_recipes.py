@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from unmask.errors import BadInput
-from unmask.pretraining.recipes import KINDS, recipe
+from unmask.objectives.curriculum import OBJECTIVES
+from unmask.pretraining.recipes import KINDS, PAPERS, recipe
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -52,3 +55,17 @@ def test_a_kind_may_learn_slower_than_its_size_unless_rates_are_given() -> None:
     size, slower = recipe("mini").settings.optimizing, recipe("electra-mini").settings.optimizing
     assert (slower.muon, slower.adamw) == (size.muon / 3, size.adamw / 3)
     assert recipe("electra-mini", optimizing=size).training.optimizing == size
+
+
+def test_a_published_name_of_an_objective_is_written_down_as_its_own() -> None:
+    assert recipe("electra-tiny", objective="rtd") == recipe("electra-tiny", objective="replaced")
+    assert recipe("bert", objective="clm until 0.5; mlm").training.objective == "causal until 0.5; mlm"
+
+
+def test_the_guide_says_where_each_kind_was_published_and_what_objectives_are_called_too() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+    assert PAPERS.keys() == KINDS.keys()
+    for kind, paper in PAPERS.items():
+        assert any(f"`{kind}`" in line and paper in line for line in guide.splitlines()), kind
+    for objective in OBJECTIVES.values():
+        assert all(f"`{also}` is `{objective.name}`" in guide for also in objective.also)

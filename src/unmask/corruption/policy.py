@@ -20,12 +20,14 @@ from typing import Any
 import numpy as np
 
 from unmask.corruption import render, select, units
+from unmask.corruption.properties import properties_of
 from unmask.corruption.rows import joined, take
 from unmask.corruption.sentinels import expand, sentinels
+from unmask.corruption.settings import NO_USUAL, spell_setting
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
 from unmask.randomness import Draws
-from unmask.records import Blocks, Corrupted, Flags, Ids, Vocabulary
+from unmask.records import Blocks, Corrupted, Flags, Ids, PolicyProperties, Vocabulary
 
 CHUNK = 1 << 16  # tokens worked on at a time: their arrays stay in the cache, and memory is not taken anew each time
 
@@ -46,6 +48,11 @@ class Composition:
         parts = (self.units, self.select, self.render)
         return {**{key: value for part in parts for key, value in _settings(part).items()}, **self.defaults}
 
+    @property
+    def properties(self) -> PolicyProperties:
+        """What its functions declare."""
+        return properties_of(self.units, self.select, self.render)
+
 
 POLICIES: dict[str, Composition] = {
     "token": Composition(units.tokens, select.wheel, render.replace),
@@ -59,6 +66,19 @@ POLICIES: dict[str, Composition] = {
     "permutation": Composition(units.ngrams, select.wheel, render.ordered, rate=1 / 6, defaults={"longest": 5}),
     "diffusion": Composition(units.tokens, select.timed, render.masked, rate=1.0),
 }
+# what each is called where it was published, and where that is
+PAPERS = {
+    "token": "masking by tokens, 80/10/10; BERT, Devlin et al. 2019",
+    "word": "whole-word masking, WWM; Cui et al. 2019",
+    "span": "span masking; SpanBERT, Joshi et al. 2020",
+    "entity": "entity-level masking; ERNIE, Sun et al. 2019",
+    "phrase": "phrase-level masking; ERNIE, Sun et al. 2019",
+    "collocation": "PMI-masking; Levine et al. 2021",
+    "ngram": "n-gram masking; DeBERTa, He et al. 2021",
+    "sentinel": "span corruption; T5, Raffel et al. 2020",
+    "permutation": "permutation language modelling, PLM; XLNet, Yang et al. 2019",
+    "diffusion": "masked diffusion; MDLM, Sahoo et al. 2024; LLaDA, Nie et al. 2025",
+}
 
 
 @dataclass(frozen=True)
@@ -71,13 +91,30 @@ class Policy:
     fresh: bool = True  # a new draw each epoch; false draws the same for a block's number in every epoch
 
     def __post_init__(self) -> None:
-        known = _known(self.name).settings
-        unknown = set(self.settings) - set(known)
+        usual = composition(self.name).settings
+        unknown = set(self.settings) - set(usual)
         if unknown:
-            there = ", ".join(known) or "none"
+            there = ", ".join(usual) or "none"
             raise BadInput(f"policy {self.name!r} has no setting {min(unknown)!r}: it has {there}")
         _check_rate(self.rate)
         _check_split(self.settings)
+
+    def __str__(self) -> str:
+        """The policy as a person writes it: its name, and the settings that are not the usual ones."""
+        usual = composition(self.name).settings
+        changed = {key: value for key, value in self.settings.items() if value != usual[key]}
+        return " ".join([self.name, *(f"{key}={spell_setting(value)}" for key, value in changed.items())])
+
+    @property
+    def properties(self) -> PolicyProperties:
+        """What it does, whatever it is called."""
+        return composition(self.name).properties
+
+    @property
+    def spans(self) -> str | None:
+        """The kind of marked spans that it hides, if it does."""
+        kind: str | None = self.settings["kind"] if self.properties.needs_spans else None
+        return kind
 
 
 def named(name: str, rate: float | None = None, *, fresh: bool = True, **settings: Any) -> Policy:
@@ -86,11 +123,20 @@ def named(name: str, rate: float | None = None, *, fresh: bool = True, **setting
     >>> named("span", random=0.0).settings
     {'p': 0.2, 'longest': 10, 'mask': 0.8, 'random': 0.0, 'replacement': 'uniform'}
     """
-    known = _known(name)
-    chosen = {**known.settings, **settings}
-    if missing := [key for key, value in chosen.items() if value is inspect.Parameter.empty]:
+    how = composition(name)
+    chosen = {**how.settings, **settings}
+    if missing := [key for key, value in chosen.items() if value is NO_USUAL]:
         raise BadInput(f"policy {name!r} needs the setting {missing[0]!r}: it has no usual value")
-    return Policy(name, known.rate if rate is None else rate, chosen, fresh)
+    return Policy(name, how.rate if rate is None else rate, chosen, fresh)
+
+
+def policies_with(wanted: Callable[[PolicyProperties], bool]) -> list[str]:
+    """The names of the policies whose properties are wanted, in order.
+
+    >>> policies_with(lambda policy: policy.needs_sentinels)
+    ['sentinel']
+    """
+    return sorted(name for name, how in POLICIES.items() if wanted(how.properties))
 
 
 def corrupt(
@@ -99,8 +145,8 @@ def corrupt(
     """Hide what the policy hides; `rate` overrides the policy's, for a rate that changes over training."""
     asked = policy.rate if rate is None else _check_rate(rate)
     rows, length = blocks.ids.shape
-    some = max(CHUNK // max(length, 1), 1)
-    chunks = [take(blocks, slice(begin, begin + some)) for begin in range(0, rows, some)] if rows > some else [blocks]
+    size = max(CHUNK // max(length, 1), 1)
+    chunks = [take(blocks, slice(begin, begin + size)) for begin in range(0, rows, size)] if rows > size else [blocks]
     return joined([_corrupt(chunk, policy, vocabulary, seed, asked) for chunk in chunks])
 
 
@@ -134,7 +180,8 @@ def _chosen(part: Callable[..., object], settings: Mapping[str, Any]) -> dict[st
     return {key: settings[key] for key in _settings(part) if key in settings}
 
 
-def _known(name: str) -> Composition:
+def composition(name: str) -> Composition:
+    """How the policy of a name works."""
     if name not in POLICIES:
         raise BadInput(f"no policy is called {name!r}: there are {', '.join(POLICIES)}")
     return POLICIES[name]

@@ -9,12 +9,14 @@ from dataclasses import replace as changed
 
 import numpy as np
 
+from unmask.corruption.properties import declares
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
 from unmask.randomness import Draws, Stream
 from unmask.records import Blocks, Corrupted, Flags, Ids, Integers, Reals, Vocabulary
 
 
+@declares(mixable=True)
 def replace(
     blocks: Blocks,
     units: Units,
@@ -53,6 +55,7 @@ def replace(
     )
 
 
+@declares(mixable=True, edges=True)
 def bounded(
     blocks: Blocks,
     units: Units,
@@ -93,6 +96,7 @@ def run_starts(blocks: Blocks, positions: Integers) -> Integers:
     return np.flatnonzero(opens)
 
 
+@declares(weighted=True)
 def masked(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary, draws: Draws) -> Corrupted:
     """Show `[MASK]` for each, with the time of the row and the weight 1 / time (MDLM, Sahoo et al. 2024).
 
@@ -103,6 +107,7 @@ def masked(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary, 
     return changed(corrupted, times=times, weights=np.divide(1, times, out=np.zeros_like(times), where=times > 0))
 
 
+@declares(in_place=False, ordered=True)
 def ordered(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary, draws: Draws) -> Corrupted:
     """Show every token, and say in which order the hidden ones are predicted (XLNet, Yang et al. 2019, §2.3).
 

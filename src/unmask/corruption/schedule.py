@@ -1,7 +1,7 @@
 """What is hidden over a whole training: policies mixed, one after the other, and a rate that changes.
 
 In go blocks, a plan and how far training is (0 to 1), out come examples. A plan is read from a line a person
-would write, and is JSON on the way to a run directory and back.
+would write, which a run directory keeps, and is written the same way again.
 
     "span 0.7, token 0.3"                                   seven rows in ten by span, the others by token
     "token until 0.3; phrase until 0.6; entity"             ERNIE's three stages
@@ -10,170 +10,104 @@ would write, and is JSON on the way to a run directory and back.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from unmask.corruption.policy import POLICIES, Policy, corrupt, named
+from unmask.corruption.policy import Policy, composition, corrupt, named
 from unmask.corruption.rate import Rate, parse_rate
-from unmask.corruption.render import bounded, edges
-from unmask.corruption.render import replace as replaced
+from unmask.corruption.render import edges
 from unmask.corruption.rows import take
+from unmask.corruption.settings import parse_setting
 from unmask.errors import BadInput
 from unmask.randomness import Draws, Stream
-from unmask.records import SPAN_KINDS, Blocks, Corrupted, Vocabulary
-
-
-@dataclass(frozen=True)
-class Part:
-    """A policy and its weight among those it is mixed with."""
-
-    policy: Policy
-    weight: float = 1.0
-
-    def __str__(self) -> str:
-        usual = POLICIES[self.policy.name].settings
-        changed = {key: value for key, value in self.policy.settings.items() if value != usual[key]}
-        return " ".join([self.policy.name, *(f"{key}={_spelt(value)}" for key, value in changed.items())])
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Policies mixed row by row, until a share of the training is done."""
-
-    parts: tuple[Part, ...]
-    until: float = 1.0
-
-    def __str__(self) -> str:
-        mixture = ", ".join(f"{part} {part.weight:g}" if len(self.parts) > 1 else str(part) for part in self.parts)
-        return mixture + (f" until {self.until:g}" if self.until < 1 else "")
-
-    def __post_init__(self) -> None:
-        if any(part.weight < 0 for part in self.parts) or sum(part.weight for part in self.parts) <= 0:
-            raise BadInput("the weights of a mixture are not below 0, and one is above")
-        alone = [part.policy.name for part in self.parts if POLICIES[part.policy.name].render not in _MIXABLE]
-        if alone and len(self.parts) > 1:
-            raise BadInput(f"policy {alone[0]!r} gives examples of a shape of its own: it cannot be mixed")
-
-
-_MIXABLE = (replaced, bounded)
+from unmask.records import Blocks, Corrupted, PolicyProperties, Vocabulary
+from unmask.stages import Misread, Stage, Words, ends_ascend, parse_stages, spell_stages, stage_at
 
 
 @dataclass(frozen=True)
 class Plan:
     """Stages in order, and a rate over the whole of them that overrides the policies' own."""
 
-    stages: tuple[Stage, ...]
+    stages: tuple[Stage[Policy], ...]
     rate: Rate | None = None
 
     def __post_init__(self) -> None:
-        ends = [stage.until for stage in self.stages]
-        if not ends or ends != sorted(set(ends)) or ends[0] <= 0 or ends[-1] != 1.0:
+        for stage in self.stages:
+            _check_mixture(stage)
+        if not ends_ascend(self.stages):
+            ends = [stage.until for stage in self.stages]
             raise BadInput(f"stages end at {ends}: ascending, above 0, the last at 1")
 
-    @classmethod
-    def of(cls, described: Mapping[str, Any]) -> Plan:
-        """The plan that `dataclasses.asdict` described."""
-        stages = tuple(
-            Stage(
-                tuple(Part(Policy(**part["policy"]), part["weight"]) for part in stage["parts"]),
-                stage["until"],
-            )
-            for stage in described["stages"]
-        )
-        return cls(stages, Rate(**described["rate"]) if described["rate"] else None)
-
     @property
-    def policies(self) -> set[str]:
-        """The names of the policies in it."""
-        return {part.policy.name for stage in self.stages for part in stage.parts}
+    def policies(self) -> list[Policy]:
+        """The policies in it, stage after stage."""
+        return [policy for stage in self.stages for policy in stage.members]
 
     @property
     def spanned(self) -> list[str]:
         """The kinds of marked spans that it hides."""
-        return [kind for kind in SPAN_KINDS if kind in self.policies]
+        return sorted({policy.spans for policy in self.policies if policy.spans is not None})
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether it has to be told where words start."""
+        return any(policy.properties.needs_words for policy in self.policies)
+
+    @property
+    def needs_sentinels(self) -> bool:
+        """Whether sentinels stand for what it hides."""
+        return any(policy.properties.needs_sentinels for policy in self.policies)
+
+    def policies_without(self, wanted: Callable[[PolicyProperties], bool]) -> list[str]:
+        """The names of its policies whose properties are not wanted, in order."""
+        return sorted({policy.name for policy in self.policies if not wanted(policy.properties)})
 
     def __str__(self) -> str:
         """The plan as a person writes it."""
-        return "; ".join(map(str, self.stages))
+        return spell_stages(self.stages)
 
-    def at(self, progress: float) -> tuple[Stage, float | None]:
+    def at(self, progress: float) -> tuple[Stage[Policy], float | None]:
         """The stage, and the rate if it is not the policies' own, when this share of the training is done."""
-        last = self.stages[-1]
-        stage = next((stage for stage in self.stages if progress < stage.until), last)
-        return stage, None if self.rate is None else self.rate.at(progress)
+        return stage_at(self.stages, progress), None if self.rate is None else self.rate.at(progress)
 
 
 def parse(line: str, rate: str | float | None = None, *, fresh: bool = True, **settings: Any) -> Plan:
     """A plan as a person writes it; settings go to each policy that has them.
 
     >>> stage, rate = parse("span 0.7, token 0.3", "linear 0.3 0.15").at(0.5)
-    >>> [(part.policy.name, part.weight) for part in stage.parts], round(rate, 3)
-    ([('span', 0.7), ('token', 0.3)], 0.225)
+    >>> [policy.name for policy in stage.members], stage.weights, round(rate, 3)
+    (['span', 'token'], (0.7, 0.3), 0.225)
     """
-    stages = []
-    texts = [text for text in line.split(";") if text.strip()]
-    for text in texts:
-        mixture, _, until = text.partition(" until ")
-        parts = tuple(_part(part, fresh, settings) for part in mixture.split(","))
-        stages.append(Stage(parts, _number(until or "1", text)))
-    used = {key for stage in stages for part in stage.parts for key in part.policy.settings}
+    try:
+        stages = [stage.of(lambda words: _policy(words, fresh, settings)) for stage in parse_stages(line)]
+    except Misread as error:
+        forms = "write 'span 0.7, token 0.3', 'token until 0.3; entity' or 'span p=0.5 longest=4'"
+        raise BadInput(f"policy {error.text!r} is not understood: {forms}") from None
+    used = {key for stage in stages for policy in stage.members for key in policy.settings}
     if unknown := set(settings) - used:
         raise BadInput(f"no policy of {line!r} has a setting {min(unknown)!r}: they have {', '.join(sorted(used))}")
     return Plan(tuple(stages), None if rate is None else parse_rate(str(rate)))
 
 
-def _part(text: str, fresh: bool, settings: Mapping[str, Any]) -> Part:
-    name, *words = text.split() or [""]
-    known = named(name).settings if name != "" else _misread(text)
-    chosen = {key: value for key, value in settings.items() if key in known}
-    written = dict(word.split("=", 1) for word in words if "=" in word)
-    chosen |= {key: _setting(key, value, known.get(key)) for key, value in written.items()}
-    weights = [word for word in words if "=" not in word]
-    if len(weights) > 1:
-        _misread(text)
-    return Part(named(name, fresh=fresh, **chosen), _number("".join(weights) or "1", text))
+def _policy(words: Words, fresh: bool, settings: Mapping[str, Any]) -> Policy:
+    """The policy of some words: its name and its settings, those for every policy if it has none of its own."""
+    name, *written = words
+    usual = composition(name).settings
+    chosen = {key: value for key, value in settings.items() if key in usual}
+    for key, text in (word.split("=", 1) for word in written):
+        chosen[key] = parse_setting(key, text, usual[key]) if key in usual else text
+    return named(name, fresh=fresh, **chosen)
 
 
-def _setting(key: str, text: str, usual: Any) -> Any:
-    """A setting as it is written, of the same kind as its usual value."""
-    if isinstance(usual, str):
-        return text
-    if isinstance(usual, bool):
-        if text not in ("true", "false"):
-            raise BadInput(f"setting {key}={text}: give true or false")
-        return text == "true"
-    try:
-        numbers = [int(part) if isinstance(usual, int) else float(part) for part in text.split("/")]
-    except ValueError:
-        numbers = []
-    if not numbers or not all(map(math.isfinite, numbers)) or (usual is not None and len(numbers) > 1):
-        raise BadInput(
-            f"setting {key}={text}: give a number" + (", or several with / between" if usual is None else "")
-        )
-    return numbers if usual is None else numbers[0]
-
-
-def _spelt(value: Any) -> str:
-    """A setting as `_setting` reads it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "/".join(f"{part:g}" for part in value) if isinstance(value, list | tuple) else f"{value}"
-
-
-def _number(text: str, where: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        _misread(where)
-
-
-def _misread(where: str) -> NoReturn:
-    forms = "write 'span 0.7, token 0.3', 'token until 0.3; entity' or 'span p=0.5 longest=4'"
-    raise BadInput(f"policy {where.strip()!r} is not understood: {forms}")
+def _check_mixture(stage: Stage[Policy]) -> None:
+    if not stage.sound:
+        raise BadInput("the weights of a mixture are not below 0, and one is above")
+    alone = [policy.name for policy in stage.members if not policy.properties.mixable]
+    if alone and len(stage.members) > 1:
+        raise BadInput(f"policy {alone[0]!r} gives examples of a shape of its own: it cannot be mixed")
 
 
 def corrupt_by(
@@ -183,33 +117,33 @@ def corrupt_by(
     if plan is None:
         return Corrupted(ids=blocks.ids, hidden=np.zeros(blocks.ids.shape, dtype=np.bool_), targets=blocks.ids[:0, 0])
     stage, rate = plan.at(progress)
-    if len(stage.parts) == 1:
-        return corrupt(blocks, stage.parts[0].policy, vocabulary, seed=seed, rate=rate)
+    if len(stage.members) == 1:
+        return corrupt(blocks, stage.members[0], vocabulary, seed=seed, rate=rate)
     return _mixed(blocks, stage, vocabulary, seed, rate)
 
 
-def _mixed(blocks: Blocks, stage: Stage, vocabulary: Vocabulary, seed: int, rate: float | None) -> Corrupted:
+def _mixed(blocks: Blocks, stage: Stage[Policy], vocabulary: Vocabulary, seed: int, rate: float | None) -> Corrupted:
     """Each row by one policy of the mixture, drawn with its weight."""
-    fresh = any(part.policy.fresh for part in stage.parts)
+    fresh = any(policy.fresh for policy in stage.members)
     draws = Draws.of(seed, blocks.epoch if fresh else 0, blocks.numbers)
-    share = np.cumsum([part.weight for part in stage.parts])
+    share = np.cumsum(stage.weights)
     which = np.searchsorted(share[:-1] / share[-1], draws.per_row(Stream.PART), side="right")
 
     ids, hidden = blocks.ids.copy(), np.zeros(blocks.ids.shape, dtype=np.bool_)
     unit = np.zeros(blocks.ids.shape, dtype=np.int64)
-    for number, part in enumerate(stage.parts):
+    for number, policy in enumerate(stage.members):
         rows = np.flatnonzero(which == number)
-        some = corrupt(take(blocks, rows), part.policy, vocabulary, seed=seed, rate=rate)
-        ids[rows], hidden[rows] = some.ids, some.hidden
-        inside = np.zeros(some.hidden.shape, dtype=np.int64)
-        inside[some.hidden] = np.arange(len(some.targets)) if some.units is None else some.units
-        unit[rows] = inside * len(stage.parts) + number
+        examples = corrupt(take(blocks, rows), policy, vocabulary, seed=seed, rate=rate)
+        ids[rows], hidden[rows] = examples.ids, examples.hidden
+        inside = np.zeros(examples.hidden.shape, dtype=np.int64)
+        inside[examples.hidden] = np.arange(len(examples.targets)) if examples.units is None else examples.units
+        unit[rows] = inside * len(stage.members) + number
     change = np.diff(unit[hidden], prepend=-1) != 0
-    spans = any(POLICIES[part.policy.name].render is bounded for part in stage.parts)
+    bounded = any(policy.properties.edges for policy in stage.members)
     return Corrupted(
         ids=ids,
         hidden=hidden,
         targets=blocks.ids[hidden],
         units=np.cumsum(change, dtype=np.int32) - np.int32(1),
-        edges=edges(blocks, hidden) if spans else None,
+        edges=edges(blocks, hidden) if bounded else None,
     )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unmask.corruption.properties import declares
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
 from unmask.randomness import Draws, Stream
@@ -78,6 +79,7 @@ def _passed(units: Units, order: Order, real: Flags, *places: Reals) -> list[Int
     return [np.searchsorted(begins, before + place) - units.first for place in places]
 
 
+@declares(timed=True)
 def timed(units: Units, rate: Rates, draws: Draws) -> Flags:
     """Hide ⌈t × tokens⌉ of a row, at a time t ~ U(0, rate] of its own (LLaDA, Nie et al. 2025; MDLM).
 

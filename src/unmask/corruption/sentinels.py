@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unmask.corruption.properties import declares
 from unmask.corruption.render import run_starts
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
@@ -15,6 +16,7 @@ from unmask.randomness import Draws
 from unmask.records import Answer, Blocks, Corrupted, Flags, Ids, Integers, Vocabulary
 
 
+@declares(in_place=False, needs_sentinels=True)
 def sentinels(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary, draws: Draws) -> Corrupted:
     """Put one sentinel for each hidden run; the answer is each sentinel and its run (T5, Raffel et al. 2020).
 

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from unmask.corruption.properties import declares
 from unmask.errors import BadInput
 from unmask.randomness import Draws, Stream
 from unmask.records import Blocks, Flags, Integers, Reals, Vocabulary
@@ -81,6 +82,7 @@ def eligible(blocks: Blocks, vocabulary: Vocabulary) -> Flags:
     return ~vocabulary.is_special.take(blocks.ids) & (blocks.documents > 0)  # take: twice as fast as indexing
 
 
+@declares(needs_words=False)
 def tokens(blocks: Blocks, vocabulary: Vocabulary, draws: Draws) -> Units:
     """Each token is a unit."""
     may = eligible(blocks, vocabulary)
@@ -98,6 +100,7 @@ def words(blocks: Blocks, vocabulary: Vocabulary, draws: Draws) -> Units:
     return between(eligible(blocks, vocabulary), blocks.word_starts | document_starts(blocks))
 
 
+@declares(needs_spans=True)
 def marked(blocks: Blocks, vocabulary: Vocabulary, draws: Draws, *, kind: str) -> Units:
     """Each marked span of this kind is a unit, and each word outside of them.
 

@@ -22,7 +22,7 @@ from unmask.evaluation.intrinsic import evaluate
 from unmask.inference.fill import fill
 from unmask.inference.show import show
 from unmask.models.families.family import build
-from unmask.models.init import know_frequencies
+from unmask.models.init import set_unigram_bias
 from unmask.models.load import Loaded, load
 from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.recipes import recipe
@@ -124,7 +124,7 @@ def _blank(text: str, dataset: Dataset) -> Blank | None:
 def untrained(dataset: Dataset, family: str, size: str, length: int, seed: int) -> Loaded:
     """The model as it is before its first step."""
     model = build(family, size, dataset.vocabulary, length=length, dropout=0.0, seed=seed).eval()
-    know_frequencies(model, dataset.vocabulary.counts)
+    set_unigram_bias(model, dataset.vocabulary.counts)
     return Loaded(dataset.path, model, dataset.tokenizer(), dataset.vocabulary, length)
 
 

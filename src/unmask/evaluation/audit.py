@@ -130,8 +130,8 @@ def _kinds(corrupted: Corrupted, vocabulary: Vocabulary) -> dict[str, int]:
 
 def _asked(plan: Plan) -> float | None:
     stage, rate = plan.at(0.0)
-    own = {part.policy.rate for part in stage.parts}
-    if any(part.policy.name == "diffusion" for part in stage.parts):
+    own = {policy.rate for policy in stage.members}
+    if any(policy.properties.timed for policy in stage.members):
         return (own.pop() if rate is None else rate) / 2  # t is uniform up to the rate
     return rate if rate is not None else own.pop() if len(own) == 1 else None
 

@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerFast
 
-from unmask.errors import BadInput, Damaged
-from unmask.models.load import length_of, silently
+from unmask.errors import BadInput
+from unmask.models.load import from_directory, length_of
 from unmask.models.locate import model_directory
 from unmask.progress import task
 from unmask.records import Integers, Reals
@@ -49,16 +48,7 @@ def load_encoder(path: Path) -> Encoder:
     """The encoder of a run or of a model directory: of T5 the encoder, of GPT-2 all there is."""
     directory = model_directory(path)
     try:
-        with silently():
-            model = AutoModel.from_pretrained(
-                directory,
-                dtype=torch.float32,
-                local_files_only=True,
-                use_safetensors=True,
-                trust_remote_code=False,
-            )
-    except SafetensorError as error:
-        raise Damaged(f"{directory}: the weights cannot be read: {error}") from error
+        model, _ = from_directory(AutoModel, directory)
     except (ValueError, KeyError, OSError, RuntimeError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise BadInput(f"{directory}: cannot be loaded as a model of transformers: {reason}") from error

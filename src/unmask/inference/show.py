@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerFast
 from unmask.corruption.policy import POLICIES
 from unmask.corruption.schedule import Plan, corrupt_by, parse
 from unmask.errors import BadInput
-from unmask.records import SPAN_KINDS, Blocks, Corrupted, Vocabulary
+from unmask.records import Blocks, Corrupted, Vocabulary
 from unmask.results import Piece, Shown
 from unmask.tokens.spans.lexicon import mark
 from unmask.tokens.spans.phrases import lexicon
@@ -32,7 +32,7 @@ def show(
 ) -> Shown:
     """One text under one policy, or a plan of several; `phrases` are what entity, phrase and collocation mark."""
     plan = parse(policy, rate)
-    if "sentinel" in plan.policies:
+    if plan.needs_sentinels:
         tokenizer = _with_sentinels(tokenizer)
         known = sentinel_vocabulary(tokenizer)
     else:
@@ -54,7 +54,7 @@ def show_all(
     phrases: Sequence[str] = (),
 ) -> list[Shown]:
     """One text under every policy; those that hide marked spans need phrases."""
-    names = [name for name in POLICIES if phrases or name not in SPAN_KINDS]
+    names = [name for name, how in POLICIES.items() if phrases or not how.properties.needs_spans]
     return [show(tokenizer, text, name, rate=rate, seed=seed, phrases=phrases) for name in names]
 
 

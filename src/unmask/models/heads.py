@@ -25,7 +25,7 @@ PLACE_WIDTH = 200  # of the vector of a place in a span (SpanBERT's code)
 PLACES = 64  # beyond which the last is shared; of 36,250 hidden tokens of wiki_en none was farther than 25 in its run
 
 
-class Boundary(Module):
+class SpanBoundaryHead(Module):
     """A hidden token from the two tokens around its span and its place in it (SpanBERT, Joshi et al. 2020, §3.2).
 
     x = [h_before; h_after; p_place]
@@ -54,11 +54,11 @@ class Boundary(Module):
         """What is compared with the embeddings, y."""
         places = self.place(place.clamp_max(self.place.num_embeddings - 1))
         states = self.narrow_norm(F.gelu(self.narrow(torch.cat((before, after, places), dim=-1))))
-        made: Tensor = self.dense_norm(F.gelu(self.dense(states)))
-        return made
+        output: Tensor = self.dense_norm(F.gelu(self.dense(states)))
+        return output
 
 
-def load_boundary(directory: Path | str) -> Boundary:
+def load_boundary_head(directory: Path | str) -> SpanBoundaryHead:
     """The boundary head that lies beside a model of ours."""
     file = Path(directory) / BOUNDARY
     if not file.is_file():
@@ -66,7 +66,7 @@ def load_boundary(directory: Path | str) -> Boundary:
     try:
         tensors = load_file(file)
         width, vocabulary, places = len(tensors["dense.bias"]), len(tensors["bias"]), len(tensors["place.weight"])
-        head = Boundary(width, vocabulary, places=places)
+        head = SpanBoundaryHead(width, vocabulary, places=places)
         head.load_state_dict(tensors)
     except (SafetensorError, KeyError, RuntimeError) as error:
         reason = str(error).partition("\n")[0]
@@ -77,13 +77,13 @@ def load_boundary(directory: Path | str) -> Boundary:
 @contextmanager
 def states_kept(model: PreTrainedModel) -> Iterator[list[Tensor]]:
     """While open, the encoder's hidden states, B×L×D, are put in the list, whatever the model's own head is given."""
-    kept: list[Tensor] = []
+    states: list[Tensor] = []
 
     def keep(_module: Any, _args: Any, output: Any) -> None:
-        kept.append(output[0])
+        states.append(output[0])
 
     hook = model.base_model.register_forward_hook(keep)
     try:
-        yield kept
+        yield states
     finally:
         hook.remove()

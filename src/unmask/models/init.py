@@ -15,12 +15,12 @@ from unmask.records import Integers
 
 
 @torch.no_grad()
-def know_frequencies(learner: Module, counts: Integers | None) -> None:
+def set_unigram_bias(learner: Module, counts: Integers | None) -> None:
     """Set the output bias of every language-model head in the learner; heads without one stay as they are."""
     if counts is None:
         return
-    seen = torch.from_numpy(counts).double() + 1
-    logs = (seen / seen.sum()).log().float()
+    smoothed = torch.from_numpy(counts).double() + 1
+    logs = (smoothed / smoothed.sum()).log().float()
     for model in learner.modules():
         head = model.get_output_embeddings() if isinstance(model, PreTrainedModel) else None
         bias = getattr(head, "bias", None)

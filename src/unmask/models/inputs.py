@@ -15,15 +15,8 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from unmask.models.families.architectures import architecture
 from unmask.records import Batch
-
-# Families whose attention takes a mask of its own for each row and whose positions can start again in a row.
-# DeBERTa-v2 refuses such masks, and MPNet's relative positions run on across documents.
-PACKABLE = frozenset(
-    {"bert", "roberta", "xlm-roberta", "electra", "ernie", "distilbert", "albert", "modernbert", "gpt2"}
-)
-LEFT_TO_RIGHT = frozenset({"gpt2"})  # these see no later token of themselves
-FIRST_POSITION = frozenset({"roberta", "xlm-roberta"})  # these count positions from the padding id + 1
 
 
 def as_inputs(model: PreTrainedModel, batch: Batch, *, causal: bool = False) -> dict[str, Any]:
@@ -37,21 +30,22 @@ def as_inputs(model: PreTrainedModel, batch: Batch, *, causal: bool = False) -> 
         2  . . # .      . . # .
         0  . . . #      . . . #
     """
-    causal = causal or model.config.model_type in LEFT_TO_RIGHT
+    can = architecture(model.config.model_type)
+    causal = causal or can.left_to_right
     ids, documents = torch.from_numpy(batch.ids), torch.from_numpy(batch.documents)
     device = model.device
     single = int(documents.max()) <= 1
-    if single and (not causal or model.config.model_type in LEFT_TO_RIGHT):
+    if single and (not causal or can.left_to_right):
         seen = documents > 0
         return {"input_ids": ids.to(device), "attention_mask": None if seen.all() else seen.long().to(device)}
-    if model.config.model_type not in PACKABLE:
+    if can.apart != "mask":
         cannot = "look to the left alone" if single else "keep packed documents apart"
         raise ValueError(f"{model.config.model_type} cannot {cannot}")
     positions = torch.from_numpy(batch.positions)
     together = documents[:, None, :, None] == documents[:, None, None, :]
     if causal:
         together = together.tril()
-    offset = model.config.pad_token_id + 1 if model.config.model_type in FIRST_POSITION else 0
+    offset = model.config.pad_token_id + 1 if can.positions_after_padding else 0
     return {
         "input_ids": ids.to(device),
         "position_ids": (positions + offset).to(device),

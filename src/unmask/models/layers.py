@@ -7,7 +7,7 @@ from torch.nn import Module, ModuleList
 
 def layers_of(learner: Module) -> list[Module]:
     """The numbered parts of every encoder and decoder in a learner; what is numbered inside them stays with them."""
-    found: list[Module] = []
+    layers: list[Module] = []
     for child in learner.children():
-        found += list(child) if isinstance(child, ModuleList) else layers_of(child)
-    return found
+        layers += list(child) if isinstance(child, ModuleList) else layers_of(child)
+    return layers

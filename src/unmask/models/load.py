@@ -64,10 +64,10 @@ def load(path: Path) -> Loaded:
 
 def _config(directory: Path) -> PreTrainedConfig:
     try:
-        said = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+        settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))
     except ValueError as error:
         raise Damaged(f"{directory / 'config.json'} is not JSON: {error}") from error
-    kind = said.get("model_type") if isinstance(said, dict) else None
+    kind = settings.get("model_type") if isinstance(settings, dict) else None
     try:
         config = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except (ValueError, KeyError) as error:
@@ -86,28 +86,38 @@ def _model(directory: Path, config: PreTrainedConfig) -> PreTrainedModel:
             )
         raise BadInput(f"{directory}: has no weights, model.safetensors is missing")
     try:
-        with silently():
-            model, report = AutoModelForMaskedLM.from_pretrained(
+        model, report = from_directory(AutoModelForMaskedLM, directory, config=config)
+    except (RuntimeError, ValueError, OSError) as error:
+        raise Damaged(f"{directory}: the weights do not fit config.json: {error}") from error
+    _check_complete(directory, report)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return model.to(device).eval()
+
+
+def from_directory(auto: Any, directory: Path, **options: Any) -> tuple[Any, dict[str, Any]]:
+    """The model of a directory by one of transformers' Auto classes, in float32, and what it says of the loading.
+
+    Nothing is fetched, nothing is unpickled and no code is run. What goes wrong besides damage is the caller's to say.
+    """
+    try:
+        with quietly():
+            model, report = auto.from_pretrained(
                 directory,
-                config=config,
                 dtype=torch.float32,
                 local_files_only=True,
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,
+                **options,
             )
     except SafetensorError as error:
         raise Damaged(f"{directory}: the weights cannot be read: {error}") from error
-    except (RuntimeError, ValueError, OSError) as error:
-        raise Damaged(f"{directory}: the weights do not fit config.json: {error}") from error
-    _complete(directory, report)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    return model.to(device).eval()
+    return model, report
 
 
 @contextmanager
-def silently() -> Iterator[None]:
-    """Without transformers' bars and reports; what matters of the report becomes an error."""
+def quietly() -> Iterator[None]:
+    """Without transformers' bars and reports; what matters of them is said by whoever asked."""
     bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()
@@ -119,7 +129,7 @@ def silently() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def _complete(directory: Path, report: dict[str, Any]) -> None:
+def _check_complete(directory: Path, report: dict[str, Any]) -> None:
     """Weights that are not in the file would be drawn at random, and the answers with them."""
     if missing := sorted(report["missing_keys"]):
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
@@ -133,11 +143,11 @@ def length_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int
     """The most tokens a row may have, by the tokenizer and by the positions the model knows."""
     limits = [tokenizer.model_max_length] if tokenizer.model_max_length < UNLIMITED else []
     if (positions := getattr(model.config, "max_position_embeddings", None) or 0) > 0:
-        limits.append(positions - _first_position(model))
+        limits.append(positions - first_position(model))
     return min(limits, default=None)
 
 
-def _first_position(model: PreTrainedModel) -> int:
+def first_position(model: PreTrainedModel) -> int:
     """RoBERTa and its kin count positions from the padding id + 1: 514 of them take 512 tokens."""
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:

@@ -10,10 +10,15 @@ transformers, written for compilers that fuse it, does a lot of that. Here
 - the last product of each half of a layer is added onto the states as it is made.
 
 Where autocast asks for bfloat16, products and gates are computed in it, positions, attention and sums in float32.
+
+Transformers' classes are private and may change with any version. So the parameters and attributes that are relied on
+are compared first, and a small model has to say the same both ways; else nothing is replaced.
 """
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -23,6 +28,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 from torch.nn import Module
 from torch.nn import functional as F
+from transformers import ModernBertConfig
 from transformers.activations import GELUActivation
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.modernbert.modeling_modernbert import (
@@ -34,24 +40,18 @@ from transformers.models.modernbert.modeling_modernbert import (
 )
 
 
-def lighten(learner: Module) -> None:
-    """Let the layers that have a shorter way take it."""
+def replace_layers(learner: Module) -> str | None:
+    """Let the layers that have a shorter way take it; what keeps them from it, in words."""
     for model in learner.modules():
         if type(model) is ModernBertModel and _is_plain(model):
-            model.rotary_emb.__class__ = Turns
-            for layer in model.layers:
-                layer.__class__, layer.attn.__class__, layer.mlp.__class__ = Layer, Attention, Gate
+            if difference := _difference(model):
+                return difference
+            _replace(model)
+    return None
 
 
-def _is_plain(model: ModernBertModel) -> bool:
-    """Whether its layers are what is written here: torch's attention, exact gates, products without biases."""
-    config, activation = model.config, next(each.act for each in model.modules() if isinstance(each, ModernBertMLP))
-    exact = type(activation) is GELUActivation and activation.act is F.gelu
-    return exact and config._attn_implementation == "sdpa" and not config.attention_bias and not config.mlp_bias
-
-
-class Layer(ModernBertEncoderLayer):
-    """Transformers' layer: attention and gate add to the states themselves."""
+class FusedLayer(ModernBertEncoderLayer):
+    """Transformers' layer: attention and feed-forward add to the states themselves."""
 
     def forward(  # type: ignore[override]
         self,
@@ -62,28 +62,30 @@ class Layer(ModernBertEncoderLayer):
     ) -> Tensor:
         """B×L×D states."""
         normed = self.attn_norm(hidden_states)
-        states = self.attn(normed, position_embeddings, attention_mask, onto=hidden_states, **kwargs)
-        made: Tensor = self.mlp(self.mlp_norm(states), onto=states)
-        return made
+        states = self.attn(normed, position_embeddings, attention_mask, residual=hidden_states, **kwargs)
+        output: Tensor = self.mlp(self.mlp_norm(states), residual=states)
+        return output
 
 
-class Turns(ModernBertRotaryEmbedding):
-    """Transformers' angles as complex numbers, and what turns back."""
+class ComplexRotary(ModernBertRotaryEmbedding):
+    """Transformers' rotary angles as complex numbers, and their conjugates, which turn back."""
 
     def forward(self, x: Tensor, position_ids: Tensor, layer_type: str) -> tuple[Tensor, Tensor]:
         """cos ± i sin, B×L×H×D/2 or 1×L×H×D/2: the same for each head, in memory too, which keeps loops long.
 
         Tokens share positions: each is computed once, and looked up.
         """
-        places = torch.arange(int(position_ids.max()) + 1)[None]
-        cos, sin = (each[0].chunk(2, dim=-1)[0] for each in super().forward(x, places, layer_type))
-        forth = torch.complex(cos, sin).unsqueeze(1).repeat(1, self.config.num_attention_heads, 1)
+        positions = torch.arange(int(position_ids.max()) + 1)[None]
+        cos, sin = (each[0].chunk(2, dim=-1)[0] for each in super().forward(x, positions, layer_type))
+        table = torch.complex(cos, sin).unsqueeze(1).repeat(1, self.config.num_attention_heads, 1)
         where, shape = position_ids.flatten(), position_ids.shape
-        forth, back = (each.index_select(0, where).unflatten(0, shape) for each in (forth, forth.conj().resolve_conj()))
-        return forth, back
+        rotation, inverse = (
+            each.index_select(0, where).unflatten(0, shape) for each in (table, table.conj().resolve_conj())
+        )
+        return rotation, inverse
 
 
-class Attention(ModernBertAttention):
+class FusedAttention(ModernBertAttention):
     """Transformers' attention, whose queries and keys are turned where they lie."""
 
     def forward(  # type: ignore[override]
@@ -91,13 +93,13 @@ class Attention(ModernBertAttention):
         hidden_states: Tensor,
         position_embeddings: tuple[Tensor, Tensor],
         attention_mask: Tensor | None,
-        onto: Tensor,
+        residual: Tensor,
         **kwargs: Any,
     ) -> Tensor:
         """B×L×D states, added onto others."""
-        query, key, value = Turned.apply(hidden_states, self.Wqkv.weight, *position_embeddings)
+        query, key, value = RotaryQKV.apply(hidden_states, self.Wqkv.weight, *position_embeddings)
         with torch.autocast("cpu", enabled=False):  # torch's attention takes longer in bfloat16
-            found, _ = ALL_ATTENTION_FUNCTIONS["sdpa"](
+            context, _ = ALL_ATTENTION_FUNCTIONS["sdpa"](
                 self,
                 query,
                 key,
@@ -107,33 +109,131 @@ class Attention(ModernBertAttention):
                 scaling=self.head_dim**-0.5,
                 **kwargs,
             )
-        if _drops(self.out_drop) or asked_for() != torch.float32:
-            made: Tensor = onto + self.out_drop(self.Wo(found.flatten(-2)))
-            return made
-        return torch.addmm(onto.flatten(0, 1), found.flatten(2).flatten(0, 1), self.Wo.weight.T).view_as(onto)
+        if _drops(self.out_drop) or product_dtype() != torch.float32:
+            output: Tensor = residual + self.out_drop(self.Wo(context.flatten(-2)))
+            return output
+        flat = context.flatten(2).flatten(0, 1)
+        return torch.addmm(residual.flatten(0, 1), flat, self.Wo.weight.T).view_as(residual)
 
 
-class Gate(ModernBertMLP):
-    """Transformers' gated layer as one operation; with dropout, as it is."""
+class FusedMLP(ModernBertMLP):
+    """Transformers' gated feed-forward as one operation; with dropout, as it is."""
 
-    def forward(self, hidden_states: Tensor, onto: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, hidden_states: Tensor, residual: Tensor) -> Tensor:  # type: ignore[override]
         """B×L×D states, added onto others."""
         if _drops(self.drop):
-            return onto + super().forward(hidden_states)
-        made: Tensor = Gated.apply(hidden_states, self.Wi.weight, self.Wo.weight, onto)
-        return made
+            return residual + super().forward(hidden_states)
+        output: Tensor = FusedGeGLU.apply(hidden_states, self.Wi.weight, self.Wo.weight, residual)
+        return output
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """A class of transformers, the one that takes its place, and what that relies on."""
+
+    theirs: type[Module]
+    ours: type[Module]
+    parameters: tuple[str, ...]  # of theirs' forward
+    attributes: tuple[str, ...]  # of each instance
+
+
+LAYER = Replacement(
+    ModernBertEncoderLayer,
+    FusedLayer,
+    ("self", "hidden_states", "attention_mask", "position_embeddings", "kwargs"),
+    ("attn_norm", "attn", "mlp_norm", "mlp"),
+)
+ROTARY = Replacement(ModernBertRotaryEmbedding, ComplexRotary, ("self", "x", "position_ids", "layer_type"), ("config",))
+ATTENTION = Replacement(
+    ModernBertAttention,
+    FusedAttention,
+    ("self", "hidden_states", "position_embeddings", "attention_mask", "kwargs"),
+    ("Wqkv", "Wo", "out_drop", "head_dim", "attention_dropout"),
+)
+MLP = Replacement(ModernBertMLP, FusedMLP, ("self", "hidden_states"), ("Wi", "Wo", "act", "drop"))
+
+
+def _is_plain(model: ModernBertModel) -> bool:
+    """Whether it is configured as is written here: torch's attention, exact gates, products without biases."""
+    activations = [each.act for each in model.modules() if isinstance(each, ModernBertMLP) and hasattr(each, "act")]
+    exact = all(type(each) is GELUActivation and each.act is F.gelu for each in activations)
+    config = model.config
+    biases = getattr(config, "attention_bias", False) or getattr(config, "mlp_bias", False)
+    return exact and config._attn_implementation == "sdpa" and not biases
+
+
+def _difference(model: ModernBertModel) -> str | None:
+    """What of transformers' layers is not as is written here, in words."""
+    for each in (LAYER, ROTARY, ATTENTION, MLP):
+        names = tuple(inspect.signature(each.theirs.forward).parameters)
+        if names != each.parameters:
+            return f"{each.theirs.__name__}.forward takes {', '.join(names)}"
+    try:
+        for module, each in _replaced(model):
+            if lacking := [name for name in each.attributes if not hasattr(module, name)]:
+                return f"{type(module).__name__} has no {lacking[0]}"
+            if type(module) not in (each.theirs, each.ours):
+                return f"{type(module).__name__} is not {each.theirs.__name__}"
+    except AttributeError as error:
+        return str(error)
+    return None if _agrees() else "a small model says something else"
+
+
+def _replace(model: ModernBertModel) -> None:
+    for module, each in _replaced(model):
+        module.__class__ = each.ours
+
+
+def _replaced(model: ModernBertModel) -> list[tuple[Any, Replacement]]:
+    """The modules of a model for which there are others."""
+    modules: list[tuple[Any, Replacement]] = [(model.rotary_emb, ROTARY)]
+    for layer in model.layers:
+        modules += [(layer, LAYER), (layer.attn, ATTENTION), (layer.mlp, MLP)]
+    return modules
+
+
+@cache
+def _agrees() -> bool:
+    """Whether a small model has the same states both ways: what no name tells. Takes some hundredths of a second."""
+    config = ModernBertConfig(
+        vocab_size=24,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=24,
+        layer_types=["full_attention", "sliding_attention"],
+        local_attention=6,
+        max_position_embeddings=24,
+        initializer_range=0.5,  # wide, so that every part of a layer weighs in
+        pad_token_id=0,
+        bos_token_id=0,
+        eos_token_id=0,
+        cls_token_id=0,
+        sep_token_id=0,
+    )
+    with torch.random.fork_rng(), torch.no_grad(), torch.autocast("cpu", enabled=False):
+        torch.manual_seed(0)
+        model = ModernBertModel._from_config(config, attn_implementation="sdpa").eval()
+        ids, positions = torch.randint(1, 24, (2, 24)), torch.arange(24).remainder(13)[None]
+        try:
+            theirs = model(input_ids=ids, position_ids=positions).last_hidden_state
+            _replace(model)
+            ours = model(input_ids=ids, position_ids=positions).last_hidden_state
+        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
+            return False
+        return ours.shape == theirs.shape and torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4)
 
 
 def _drops(module: Module) -> bool:
     return module.training and getattr(module, "p", 0.0) > 0
 
 
-def asked_for() -> torch.dtype:
+def product_dtype() -> torch.dtype:
     """The precision that products are asked for in."""
     return torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else torch.float32
 
 
-class Turned(Function):
+class RotaryQKV(Function):
     """Queries, keys and values, the first two turned by their positions (RoFormer, Su et al. 2021).
 
     x W ─▶ B L 3 H D ─▶ 3 × B H L D,   (a, b) ─▶ (a cos − b sin, b cos + a sin) = (a + ib)(cos + i sin)
@@ -143,39 +243,39 @@ class Turned(Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, states: Tensor, weight: Tensor, forth: Tensor, back: Tensor) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, states: Tensor, weight: Tensor, rotation: Tensor, inverse: Tensor) -> tuple[Tensor, ...]:
         """Of states, B×L×D."""
-        heads, half = forth.shape[2:]
-        states = states.to(asked_for())
-        paired = weight.index_select(0, side_by_side(heads, half)[0]).to(states.dtype)
-        made = (states @ paired.T).float().unflatten(-1, (3, heads, half, 2))
-        torch.view_as_complex(made[:, :, :2]).mul_(forth.unsqueeze(2))
-        ctx.save_for_backward(states, paired, back)
-        query, key, value = made.flatten(-2).transpose(1, 3).unbind(2)
+        heads, half = rotation.shape[2:]
+        states = states.to(product_dtype())
+        paired = weight.index_select(0, interleaved_rows(heads, half)[0]).to(states.dtype)
+        qkv = (states @ paired.T).float().unflatten(-1, (3, heads, half, 2))
+        torch.view_as_complex(qkv[:, :, :2]).mul_(rotation.unsqueeze(2))
+        ctx.save_for_backward(states, paired, inverse)
+        query, key, value = qkv.flatten(-2).transpose(1, 3).unbind(2)
         return query, key, value
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients turned back and put together, then through the product."""
-        states, paired, back = ctx.saved_tensors
-        heads, half = back.shape[2:]
-        made = gradients[0].new_empty(*states.shape[:2], 3, heads, half, 2)
-        lying = (each if each.stride(-1) == 1 else each.contiguous() for each in gradients)
-        query, key, value = (each.transpose(1, 2).unflatten(-1, (half, 2)) for each in lying)
+        states, paired, inverse = ctx.saved_tensors
+        heads, half = inverse.shape[2:]
+        qkv = gradients[0].new_empty(*states.shape[:2], 3, heads, half, 2)
+        contiguous = (each if each.stride(-1) == 1 else each.contiguous() for each in gradients)
+        query, key, value = (each.transpose(1, 2).unflatten(-1, (half, 2)) for each in contiguous)
         for nth, gradient in enumerate((query, key)):
-            torch.mul(torch.view_as_complex(gradient), back, out=torch.view_as_complex(made[:, :, nth]))
-        made[:, :, 2].copy_(value)
-        flat = made.flatten(0, 1).flatten(1).to(states.dtype)
-        for_weight = (flat.T @ states.flatten(0, 1)).float().index_select(0, side_by_side(heads, half)[1])
+            torch.mul(torch.view_as_complex(gradient), inverse, out=torch.view_as_complex(qkv[:, :, nth]))
+        qkv[:, :, 2].copy_(value)
+        flat = qkv.flatten(0, 1).flatten(1).to(states.dtype)
+        for_weight = (flat.T @ states.flatten(0, 1)).float().index_select(0, interleaved_rows(heads, half)[1])
         return (flat @ paired).float().view_as(states), for_weight, None, None
 
 
 @cache
-def side_by_side(heads: int, half: int) -> tuple[Tensor, Tensor]:
+def interleaved_rows(heads: int, half: int) -> tuple[Tensor, Tensor]:
     """The order of rows that brings partners of queries and keys together and leaves values, and the order back.
 
-    >>> [each.tolist() for each in side_by_side(1, 2)]
+    >>> [each.tolist() for each in interleaved_rows(1, 2)]
     [[0, 2, 1, 3, 4, 6, 5, 7, 8, 9, 10, 11], [0, 2, 1, 3, 4, 6, 5, 7, 8, 9, 10, 11]]
     """
     order = torch.arange(3 * heads * 2 * half).view(3, heads, 2, half)
@@ -183,38 +283,38 @@ def side_by_side(heads: int, half: int) -> tuple[Tensor, Tensor]:
     return order, order.argsort()
 
 
-class Gated(Function):
-    """A layer with a gate, GeGLU (Shazeer 2020): (a, b) = x Wi ─▶ y + (GELU(a) b) Wo.
+class FusedGeGLU(Function):
+    """A feed-forward layer with a gate, GeGLU (Shazeer 2020): (a, b) = x Wi ─▶ y + (GELU(a) b) Wo.
 
     a and b are features × tokens.
     """
 
     @staticmethod
-    def forward(ctx: Any, states: Tensor, inner: Tensor, outer: Tensor, onto: Tensor) -> Tensor:
+    def forward(ctx: Any, states: Tensor, inner: Tensor, outer: Tensor, residual: Tensor) -> Tensor:
         """Of states x, added onto y, both B×L×D."""
-        flat, inner, outer = (each.to(asked_for()) for each in (states.flatten(0, 1), inner, outer))
-        made = inner @ flat.T
-        a, b = made.chunk(2)
-        opened = F.gelu(a)
-        passed = opened * b
-        ctx.save_for_backward(flat, inner, outer, made, opened, passed)
-        if flat.dtype != onto.dtype:
-            return onto + (passed.T @ outer.T).view_as(onto)
-        found = torch.empty_like(onto, memory_format=torch.contiguous_format)  # no view, which FSDP would warn of
-        torch.addmm(onto.flatten(0, 1), passed.T, outer.T, out=found.flatten(0, 1))
-        return found
+        flat, inner, outer = (each.to(product_dtype()) for each in (states.flatten(0, 1), inner, outer))
+        halves = inner @ flat.T
+        a, b = halves.chunk(2)
+        gate = F.gelu(a)
+        gated = gate * b
+        ctx.save_for_backward(flat, inner, outer, halves, gate, gated)
+        if flat.dtype != residual.dtype:
+            return residual + (gated.T @ outer.T).view_as(residual)
+        output = torch.empty_like(residual, memory_format=torch.contiguous_format)  # no view, FSDP would warn of it
+        torch.addmm(residual.flatten(0, 1), gated.T, outer.T, out=output.flatten(0, 1))
+        return output
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
         """Into the states, both matrices and what they were added onto."""
-        states, inner, outer, made, opened, passed = ctx.saved_tensors
+        states, inner, outer, halves, gate, gated = ctx.saved_tensors
         flat = gradient.flatten(0, 1).to(states.dtype)
-        for_passed = outer.T @ flat.T
-        for_made = torch.empty_like(made)
-        (a, b), (for_a, for_b) = made.chunk(2), for_made.chunk(2)
-        torch.mul(opened, for_passed, out=for_b)
-        torch.ops.aten.gelu_backward.grad_input(for_passed.mul_(b), a, grad_input=for_a)
-        into = for_made.T @ inner, for_made @ states, passed @ flat
-        for_states, for_inner, for_outer = (each.float() for each in into)
+        for_gated = outer.T @ flat.T
+        for_halves = torch.empty_like(halves)
+        (a, b), (for_a, for_b) = halves.chunk(2), for_halves.chunk(2)
+        torch.mul(gate, for_gated, out=for_b)
+        torch.ops.aten.gelu_backward.grad_input(for_gated.mul_(b), a, grad_input=for_a)
+        products = for_halves.T @ inner, for_halves @ states, gated @ flat
+        for_states, for_inner, for_outer = (each.float() for each in products)
         return for_states.view_as(gradient), for_inner, for_outer.T, gradient

@@ -48,10 +48,10 @@ def trunk(model: PreTrainedModel) -> Module:
 
 def decoder(model: PreTrainedModel) -> Linear:
     """What turns the states of the model's head into logits, and does nothing else."""
-    found = model.get_output_embeddings()
-    if not isinstance(found, Linear):
+    output = model.get_output_embeddings()
+    if not isinstance(output, Linear):
         raise TypeError(f"{type(model).__name__} has no linear layer that makes its logits")
-    return found
+    return output
 
 
 @contextmanager

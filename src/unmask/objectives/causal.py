@@ -14,26 +14,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import log
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
-from torch.nn import Module
 from transformers import PreTrainedModel
 
 from unmask.models.families.family import FAMILIES, MASKED_LMS
 from unmask.models.inputs import as_inputs
-from unmask.objectives.objective import Card, Objective, Outcome
+from unmask.objectives.objective import Outcome
+from unmask.objectives.text import Card, ModelObjective
 from unmask.objectives.vocabulary import predict
-from unmask.records import Batch, Flags
+from unmask.records import Batch, Flags, Reals
 
 
-class Causal(Objective):
+class Causal(ModelObjective):
     """Say what comes next."""
 
     name = "causal"
+    also = ("clm",)
+    paper = "causal language modelling, CLM; GPT, Radford et al. 2018"
     families = frozenset({"gpt2", *(name for name in MASKED_LMS if FAMILIES[name].packs)})
-    terms = {"causal": 1.0}  # noqa: RUF012
-    tallied = {"correct": 1, "nats": 1, "text": 1}  # noqa: RUF012
+    terms: ClassVar = {"causal": 1.0}
+    tallied: ClassVar = {"correct": 1, "nats": 1, "text": 1}
     card = Card(
         what="A language model that writes from left to right",
         pipeline="text-generation",
@@ -49,9 +51,8 @@ print(tokenizer.decode(model.generate(begun, max_new_tokens=20)[0]))""",
         """Every token that follows another of its document."""
         return {"causal": int(_followed(batch).sum())}
 
-    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+    def outcome(self, learner: PreTrainedModel, batch: Batch) -> Outcome:
         """Cross-entropy of each next token."""
-        assert isinstance(learner, PreTrainedModel)
         followed = _followed(batch)
         positions = np.flatnonzero(followed)
         inputs = as_inputs(learner, batch, causal=True)
@@ -62,7 +63,7 @@ print(tokenizer.decode(model.generate(begun, max_new_tokens=20)[0]))""",
         tallies = {"correct": guesses.right.sum(), "nats": guesses.losses.detach() @ said, "text": said.sum()}
         return Outcome({"causal": guesses.losses.sum()}, tallies)
 
-    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many were said right, and what a token of text costs."""
         return {
             "accuracy": tallies["correct"].item() / max(1.0, counts["causal"]),

@@ -10,59 +10,56 @@ In: such a line. Out: the objective of any micro-batch, a function of its number
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from unmask.errors import BadInput
 from unmask.objectives.causal import Causal
 from unmask.objectives.diffusion import Diffusion
 from unmask.objectives.mlm import MLM
-from unmask.objectives.objective import Objective
 from unmask.objectives.permuted import Permuted
 from unmask.objectives.replaced import Disentangled, Replaced
 from unmask.objectives.seq2seq import Seq2Seq
 from unmask.objectives.spans import Spans
+from unmask.objectives.text import TextObjective
+from unmask.stages import Misread, Stage, Words, ends_ascend, parse_stages, spell_stages, stage_at
 
-OBJECTIVES: dict[str, Objective] = {
+OBJECTIVES: dict[str, TextObjective[Any]] = {
     each.name: each
     for each in (MLM(), Replaced(), Disentangled(), Spans(), Causal(), Diffusion(), Permuted(), Seq2Seq())
 }
+NAMES = {name: each for each in OBJECTIVES.values() for name in (each.name, *each.also)}
 GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less their whole part, fill the unit interval evenly
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Objectives with their shares, until a share of the training is done."""
-
-    objectives: tuple[Objective, ...]
-    shares: tuple[float, ...]
-    until: float = 1.0
 
 
 @dataclass(frozen=True)
 class Curriculum:
     """Which objective when."""
 
-    stages: tuple[Stage, ...]
+    stages: tuple[Stage[TextObjective[Any]], ...]
+
+    def __str__(self) -> str:
+        """The curriculum as a person writes it, each objective by its own name."""
+        return spell_stages(self.stages)
 
     @property
-    def objectives(self) -> tuple[Objective, ...]:
+    def objectives(self) -> tuple[TextObjective[Any], ...]:
         """All of them, the last stage's first: it decides what is exported."""
-        return tuple(dict.fromkeys(each for stage in reversed(self.stages) for each in stage.objectives))
+        return tuple(dict.fromkeys(each for stage in reversed(self.stages) for each in stage.members))
 
     @property
-    def main(self) -> Objective:
+    def main(self) -> TextObjective[Any]:
         """The first of the last stage: what the training is for."""
-        return self.stages[-1].objectives[0]
+        return self.stages[-1].members[0]
 
-    def at(self, progress: float, number: int) -> Objective:
+    def at(self, progress: float, number: int) -> TextObjective[Any]:
         """The objective of a micro-batch, by its number, when this share of the training is done."""
-        stage = next((stage for stage in self.stages if progress < stage.until), self.stages[-1])
-        place = (number + 1) * GOLDEN % 1 * sum(stage.shares)
-        for objective, share in zip(stage.objectives, stage.shares, strict=True):
+        stage = stage_at(self.stages, progress)
+        place = (number + 1) * GOLDEN % 1 * sum(stage.weights)
+        for objective, share in zip(stage.members, stage.weights, strict=True):
             if place < share:
                 return objective
             place -= share
-        return stage.objectives[-1]
+        return stage.members[-1]
 
 
 def parse(line: str) -> Curriculum:
@@ -70,43 +67,39 @@ def parse(line: str) -> Curriculum:
 
     >>> [parse("mlm").at(progress, 0).name for progress in (0, 0.5, 1)]
     ['mlm', 'mlm', 'mlm']
+    >>> str(parse("clm until 0.25; mlm 0.7, clm 0.3"))
+    'causal until 0.25; mlm 0.7, causal 0.3'
     """
-    stages = []
-    for text in filter(str.strip, line.split(";")):
-        mixture, _, until = text.partition(" until ")
-        words = [part.split() for part in mixture.split(",")]
-        if not all(1 <= len(part) <= 2 for part in words):
-            _misread(text)
-        shares = tuple(_number(part[1] if len(part) > 1 else "1", text) for part in words)
-        stages.append(Stage(tuple(named(part[0]) for part in words), shares, _number(until or "1", text)))
-    ends = [stage.until for stage in stages]
-    if not ends or ends != sorted(set(ends)) or ends[-1] != 1:
+    try:
+        stages = tuple(stage.of(_objective) for stage in parse_stages(line))
+    except Misread as error:
+        _misread(error.text)
+    if not all(stage.sound and min(stage.weights) > 0 for stage in stages):
+        _misread(line)
+    if not ends_ascend(stages):
         raise BadInput(f"objective {line!r}: stages end at ascending shares of the training, the last without 'until'")
-    curriculum = Curriculum(tuple(stages))
+    curriculum = Curriculum(stages)
     if len({type(each).learner for each in curriculum.objectives}) > 1:  # what one of them adds, another cannot use
         apart = " and ".join(each.name for each in curriculum.objectives)
         raise BadInput(f"objective {line!r}: {apart} do not train the same model: take one of them")
     return curriculum
 
 
-def named(name: str) -> Objective:
-    """The objective of a name."""
-    if name not in OBJECTIVES:
-        raise BadInput(f"no objective is called {name!r}: there are {', '.join(OBJECTIVES)}")
-    return OBJECTIVES[name]
+def objective_named(name: str) -> TextObjective[Any]:
+    """The objective of a name, its own or one that it is published by."""
+    if name not in NAMES:
+        names = [" or ".join((each.name, *each.also)) for each in OBJECTIVES.values()]
+        raise BadInput(f"no objective is called {name!r}: there are {', '.join(names)}")
+    return NAMES[name]
 
 
-def _number(text: str, where: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        _misread(where)
-    if not 0 < number < float("inf"):
-        _misread(where)
-    return number
+def _objective(words: Words) -> TextObjective[Any]:
+    if len(words) > 1:
+        raise Misread(" ".join(words))
+    return objective_named(words[0])
 
 
-def _misread(where: str) -> NoReturn:
+def _misread(text: str) -> NoReturn:
     raise BadInput(
-        f"objective {where.strip()!r} is not understood: write 'mlm', 'mlm 0.7, causal 0.3' or 'causal until 0.5; mlm'"
+        f"objective {text.strip()!r} is not understood: write 'mlm', 'mlm 0.7, causal 0.3' or 'causal until 0.5; mlm'"
     )

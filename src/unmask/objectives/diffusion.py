@@ -16,36 +16,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import log
-from typing import Any
+from typing import ClassVar
 
-from torch.nn import Module
 from transformers import PreTrainedModel
 
 from unmask.models.families.family import MASKED_LMS
 from unmask.models.inputs import as_inputs
-from unmask.objectives.objective import Objective, Outcome
+from unmask.objectives.objective import Outcome
+from unmask.objectives.text import ModelObjective
 from unmask.objectives.vocabulary import predict
-from unmask.records import Batch, Reals
+from unmask.records import Batch, PolicyProperties, Reals
 
 
-class Diffusion(Objective):
+class Diffusion(ModelObjective):
     """Restore what is hidden, however much it is."""
 
     name = "diffusion"
-    policies = frozenset({"diffusion"})
+    also = ("mdlm",)
+    paper = "masked diffusion language modelling; MDLM, Sahoo et al. 2024"
     usual = "diffusion"
     families = MASKED_LMS
-    terms = {"bound": 1.0}  # noqa: RUF012
-    tallied = {"nats": 1, "correct": 1, "hidden": 1}  # noqa: RUF012
+    terms: ClassVar = {"bound": 1.0}
+    tallied: ClassVar = {"nats": 1, "correct": 1, "hidden": 1}
     held_out = True
+
+    def learns_from(self, policy: PolicyProperties) -> bool:
+        """Rows with weights of their own."""
+        return policy.in_place and policy.weighted
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """The tokens of text, hidden or not: a row's hidden tokens times its weight are all that it has."""
         return {"bound": round(float(_weights(batch).sum()))}
 
-    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+    def outcome(self, learner: PreTrainedModel, batch: Batch) -> Outcome:
         """Cross-entropy at the hidden positions, each by its row's weight."""
-        assert isinstance(learner, PreTrainedModel)
         # wherever something is predicted there is a mask
         mask = int(batch.ids.reshape(-1)[batch.predicted[0]]) if len(batch.predicted) else None
         guesses = predict(learner, batch.predicted, batch.targets, never=mask, **as_inputs(learner, batch))
@@ -53,16 +57,15 @@ class Diffusion(Objective):
         hidden = guesses.losses.new_tensor(len(batch.targets))
         return Outcome({"bound": loss}, {"nats": loss.detach(), "correct": guesses.right.sum(), "hidden": hidden})
 
-    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many were restored by the best guess, and what a token costs at the most."""
         return {
             "accuracy": tallies["correct"].item() / max(1.0, tallies["hidden"].item()),
             "bits_per_token": tallies["nats"].item() / log(2) / max(1.0, counts["bound"]),
         }
 
-    def masked_lm(self, learner: Module) -> PreTrainedModel | None:
+    def masked_lm(self, learner: PreTrainedModel) -> PreTrainedModel | None:
         """The model itself."""
-        assert isinstance(learner, PreTrainedModel)
         return learner
 
 

@@ -9,21 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 from torch import Tensor
-from torch.nn import Module
 from transformers import PreTrainedModel
 
 from unmask.models.families.family import MASKED_LMS
 from unmask.models.inputs import as_inputs
-from unmask.objectives.objective import Objective, Outcome
-from unmask.objectives.vocabulary import IGNORED as IGNORED
-from unmask.objectives.vocabulary import ROUND as ROUND
+from unmask.objectives.objective import Outcome
+from unmask.objectives.text import ModelObjective
 from unmask.objectives.vocabulary import Look, predict
-from unmask.records import SPAN_KINDS, Batch
-
-IN_PLACE = frozenset({*SPAN_KINDS, "token", "word", "span", "ngram"})  # policies whose gaps are restored in place
+from unmask.records import Batch, PolicyProperties, Reals
 
 
 @dataclass(frozen=True)
@@ -35,34 +31,41 @@ class Restored:
     correct: Tensor  # how many were restored by the best guess
 
 
-class MLM(Objective):
+class MLM(ModelObjective):
     """Restore what is hidden."""
 
     name = "mlm"
-    policies = IN_PLACE
+    paper = "masked language modelling, MLM; BERT, Devlin et al. 2019"
     usual = "token"
     families = MASKED_LMS
-    terms = {"mlm": 1.0}  # noqa: RUF012
-    tallied = {"correct": 1}  # noqa: RUF012
+    terms: ClassVar = {"mlm": 1.0}
+    tallied: ClassVar = {"correct": 1}
+
+    def learns_from(self, policy: PolicyProperties) -> bool:
+        """Whatever hides in place."""
+        return plainly_in_place(policy)
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """The hidden positions."""
         return {"mlm": len(batch.targets)}
 
-    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+    def outcome(self, learner: PreTrainedModel, batch: Batch) -> Outcome:
         """Cross-entropy at the hidden positions."""
-        assert isinstance(learner, PreTrainedModel)
         restored = restore(learner, batch)
         return Outcome({"mlm": restored.loss}, {"correct": restored.correct})
 
-    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many were restored by the best guess."""
         return {"accuracy": tallies["correct"].item() / max(1.0, counts["mlm"])}
 
-    def masked_lm(self, learner: Module) -> PreTrainedModel | None:
+    def masked_lm(self, learner: PreTrainedModel) -> PreTrainedModel | None:
         """The model itself."""
-        assert isinstance(learner, PreTrainedModel)
         return learner
+
+
+def plainly_in_place(policy: PolicyProperties) -> bool:
+    """Whether hidden tokens are restored where they stood, each counting as much as any other."""
+    return policy.in_place and not policy.weighted
 
 
 def restore(model: PreTrainedModel, batch: Batch, look: Look | None = None) -> Restored:

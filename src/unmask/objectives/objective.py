@@ -1,30 +1,26 @@
-"""What an objective is: a batch and a learner to a loss, to figures and to what is kept in the end.
+"""What a training loop needs of any task: a batch and a learner to a loss, and to figures.
 
-In: a `Batch`. Out: sums. Whoever adds up micro-batches divides each sum by the number of things in all of them, so
-that everything predicted weighs alike, however the work was cut up:
+In: a batch, whatever the task makes one of. Out: sums. Whoever adds up micro-batches divides each sum by the number of
+things in all of them, so that everything predicted weighs alike, however the work was cut up:
 
     loss = Σ_terms weight · Σ_micro-batches sum / Σ_micro-batches count
-
-An objective is one file that says, in this order, what batch it needs (`policies`), what it trains (`learner`), its
-loss (`counts`, `outcome`), what it measures (`figures`) and what it exports (`exports`); and one line in
-`objectives/table.py`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn import Module
-from transformers import PreTrainedModel
 
-from unmask.records import Batch
+from unmask.records import Reals
 
-Build = Callable[..., PreTrainedModel]  # a fresh model of the recipe; keyword arguments change its family or its size
+Learner = TypeVar("Learner", bound=Module)
+Examples = TypeVar("Examples")
 
 
 @dataclass(frozen=True)
@@ -35,70 +31,37 @@ class Outcome:
     tallies: dict[str, Tensor] = field(default_factory=dict)  # what figures are made of, as `tallied` announces it
 
 
-@dataclass(frozen=True)
-class Card:
-    """What a model directory says of itself."""
-
-    what: str  # "A masked language model"
-    pipeline: str  # what transformers and the hub call the use of it
-    example: str  # Python that uses it in its own directory; [MASK] stands for the tokenizer's mask
-
-
-FILL_MASK = Card(
-    what="A masked language model",
-    pipeline="fill-mask",
-    example="""\
-from transformers import pipeline
-
-pipeline("fill-mask", model=".")("The text has a [MASK] in it.")""",
-)
-
-
-@dataclass(frozen=True)
-class Export:
-    """A model directory: the model, and tensors beside it that its class has no place for, by file name."""
-
-    model: PreTrainedModel
-    tensors: Mapping[str, dict[str, Tensor]] = field(default_factory=dict)
-    card: Card | None = None  # where it is another than the objective's
-
-
-class Objective(ABC):
-    """One way to learn from text."""
+class Objective(ABC, Generic[Learner, Examples]):
+    """One way for a learner to learn from examples."""
 
     name: str
-    policies: frozenset[str] = frozenset()  # that it learns from; none: it takes text as it is
-    usual: str | None = None  # the policy of the paper
-    families: frozenset[str] | None = None  # of models that it trains; none: whichever
-    terms: Mapping[str, float]  # of the loss, each with its weight
-    tallied: Mapping[str, int] = {}  # what is counted besides: how many numbers each tally has
-    held_out: bool = False  # whether it is measured on held-out text in its own way, besides the fixed masks
-    card: Card = FILL_MASK
+    also: tuple[str, ...] = ()  # other names that it is asked for by
+    paper: str = ""  # what it is called where it was published, and where that is
 
-    def learner(self, build: Build) -> Module:
-        """What is trained: the recipe's model, and whatever the objective adds to it."""
-        return build()
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    @abstractmethod
+    def terms(self) -> Mapping[str, float]:
+        """The terms of the loss, each with its weight."""
+
+    @property
+    def tallied(self) -> Mapping[str, int]:
+        """What is counted besides: how many numbers each tally has."""
+        return {}
 
     @abstractmethod
-    def counts(self, batch: Batch) -> dict[str, int]:
+    def counts(self, batch: Examples) -> dict[str, int]:
         """By term of the loss, how many things its sum is over: known before anything is computed."""
 
     @abstractmethod
-    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+    def outcome(self, learner: Learner, batch: Examples) -> Outcome:
         """The summed losses of a batch, and tallies."""
 
-    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """What to say of a step or of held-out text, from counts and tallies that are summed over all of it."""
         return {}
-
-    def masked_lm(self, learner: Module) -> PreTrainedModel | None:
-        """The part that restores masked tokens, which the fixed masks measure; none where there is none."""
-        return None
-
-    def exports(self, learner: Module) -> dict[str, Export]:
-        """Model directories by name; `model` is the one that counts."""
-        assert isinstance(learner, PreTrainedModel)
-        return {"model": Export(learner)}
 
 
 def device_of(learner: Module) -> torch.device:

@@ -12,18 +12,18 @@ Two streams run through the same weights: content, which sees a token itself, an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import Module
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
-from unmask.objectives.objective import Card, Objective, Outcome, device_of
+from unmask.objectives.objective import Outcome, device_of
+from unmask.objectives.text import Card, ModelObjective
 from unmask.objectives.vocabulary import predict
-from unmask.records import Batch, Integers
+from unmask.records import Batch, Integers, PolicyProperties, Reals
 
 COLUMNS = 16  # rows, and the predictions of a row, are filled up to a multiple of it so that shapes are few
 
@@ -42,30 +42,34 @@ print(tokenizer.decode(logits.topk(5).indices))""",
 )
 
 
-class Permuted(Objective):
+class Permuted(ModelObjective):
     """Restore tokens in a random order."""
 
     name = "permuted"
-    policies = frozenset({"permutation"})
+    also = ("plm",)
+    paper = "permutation language modelling, PLM; XLNet, Yang et al. 2019"
     usual = "permutation"
     families = frozenset({"xlnet"})
-    terms = {"permuted": 1.0}  # noqa: RUF012
-    tallied = {"correct": 1}  # noqa: RUF012
+    terms: ClassVar = {"permuted": 1.0}
+    tallied: ClassVar = {"correct": 1}
     card = CARD
+
+    def learns_from(self, policy: PolicyProperties) -> bool:
+        """Tokens that are predicted in an order."""
+        return policy.ordered
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """The predicted positions."""
         return {"permuted": len(batch.targets)}
 
-    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+    def outcome(self, learner: PreTrainedModel, batch: Batch) -> Outcome:
         """Cross-entropy at the predicted positions."""
-        assert isinstance(learner, PreTrainedModel)
         slots, places = slots_of(batch)
         streams = two_streams(batch, places, device_of(learner))
         guesses = predict(learner, slots, batch.targets, **streams)
         return Outcome({"permuted": guesses.losses.sum()}, {"correct": guesses.right.sum()})
 
-    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many were restored by the best guess."""
         return {"accuracy": tallies["correct"].item() / max(1.0, counts["permuted"])}
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -32,9 +32,10 @@ from transformers import DebertaV2ForTokenClassification, ElectraForPreTraining,
 
 from unmask.errors import BadInput
 from unmask.models.inputs import as_inputs
-from unmask.objectives.mlm import IN_PLACE, restore
-from unmask.objectives.objective import FILL_MASK, Build, Card, Export, Objective, Outcome, device_of
-from unmask.records import Batch, Reals
+from unmask.objectives.mlm import plainly_in_place, restore
+from unmask.objectives.objective import Outcome, device_of
+from unmask.objectives.text import FILL_MASK, Build, Card, Export, TextObjective
+from unmask.records import Batch, PolicyProperties, Reals
 
 # who judges, and who fills the gaps for it
 GENERATORS = {ElectraForPreTraining: "electra-generator", DebertaV2ForTokenClassification: "deberta-v3-generator"}
@@ -62,17 +63,22 @@ class Pair(Module):
         self.generator, self.discriminator = generator, discriminator
 
 
-class Replaced(Objective):
+class Replaced(TextObjective[Pair]):
     """Find the tokens that a generator replaced; embeddings are shared (ELECTRA)."""
 
     name = "replaced"
-    policies = IN_PLACE
+    also = ("rtd",)
+    paper = "replaced token detection, RTD; ELECTRA, Clark et al. 2020"
     usual = "token mask=1 random=0"
     families = frozenset({"electra", "deberta-v3"})
-    terms = {"mlm": 1.0, "detection": 50.0}  # noqa: RUF012
-    tallied = {"restored": 1, "replaced": BINS, "original": BINS}  # noqa: RUF012
+    terms: ClassVar = {"mlm": 1.0, "detection": 50.0}
+    tallied: ClassVar = {"restored": 1, "replaced": BINS, "original": BINS}
     held_out = True
     card = DETECTOR
+
+    def learns_from(self, policy: PolicyProperties) -> bool:
+        """Whatever hides in place: the generator restores it."""
+        return plainly_in_place(policy)
 
     def learner(self, build: Build) -> Pair:
         """The recipe's model, which judges, and a generator with the same embeddings: what either learns, both know."""
@@ -88,17 +94,16 @@ class Replaced(Objective):
         """The hidden positions, and every real token."""
         return {"mlm": len(batch.targets), "detection": int((batch.documents > 0).sum())}
 
-    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+    def outcome(self, learner: Pair, batch: Batch) -> Outcome:
         """Cross-entropy of the generator at the hidden positions, and of the discriminator everywhere."""
-        assert isinstance(learner, Pair)
         drawn: list[Tensor] = []
         restored = restore(learner.generator, batch, look=lambda probabilities: drawn.append(draw(probabilities)))
         filled, labels = fill(batch, torch.cat(drawn)[: len(batch.targets)])
         real = torch.from_numpy(batch.documents > 0).to(device_of(learner))
         inputs = as_inputs(learner.discriminator, batch)
         del inputs["input_ids"]
-        found = learner.discriminator(**inputs, **self.seen(learner, filled))
-        scores = found.logits.float().reshape(labels.shape)  # B L
+        output = learner.discriminator(**inputs, **self.seen(learner, filled))
+        scores = output.logits.float().reshape(labels.shape)  # B L
         detection = F.binary_cross_entropy_with_logits(scores, labels.float(), weight=real.float(), reduction="sum")
         tallies = {
             "restored": restored.correct,
@@ -107,19 +112,17 @@ class Replaced(Objective):
         }
         return Outcome({"mlm": restored.loss, "detection": detection}, tallies)
 
-    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many the generator restored by its best guess, and how well they were told apart."""
         restored = tallies["restored"].item() / max(1.0, counts["mlm"])
         return {"generator_accuracy": restored, **detected(tallies["replaced"], tallies["original"])}
 
-    def masked_lm(self, learner: Module) -> PreTrainedModel | None:
+    def masked_lm(self, learner: Pair) -> PreTrainedModel | None:
         """The generator."""
-        assert isinstance(learner, Pair)
         return learner.generator
 
-    def exports(self, learner: Module) -> dict[str, Export]:
+    def exports(self, learner: Pair) -> dict[str, Export]:
         """The discriminator, which is what one fine-tunes, and the generator."""
-        assert isinstance(learner, Pair)
         return {"model": Export(learner.discriminator), "generator": Export(learner.generator, card=FILL_MASK)}
 
 
@@ -131,6 +134,8 @@ class Disentangled(Replaced):
     """
 
     name = "replaced-disentangled"
+    also = ("gdes",)
+    paper = "gradient-disentangled embedding sharing, GDES; DeBERTaV3, He et al. 2021"
     card = replace(DETECTOR, example=EXAMPLE.format(loader="AutoModelForTokenClassification"))
 
     def learner(self, build: Build) -> Pair:
@@ -145,9 +150,8 @@ class Disentangled(Replaced):
         shared, own = table(pair.generator)(ids), table(pair.discriminator)(ids)
         return {"inputs_embeds": shared.detach() + own}
 
-    def exports(self, learner: Module) -> dict[str, Export]:
+    def exports(self, learner: Pair) -> dict[str, Export]:
         """The discriminator with E_G + Δ as its embeddings: nothing of the training is needed to use it."""
-        assert isinstance(learner, Pair)
         whole = deepcopy(learner.discriminator)
         with torch.no_grad():
             table(whole).weight.add_(table(learner.generator).weight)
@@ -216,13 +220,13 @@ def detected(replaced: Reals, original: Reals) -> dict[str, float]:
     A score of 0 or more says "replaced". The AUC is the share of (replaced, original) pairs in which the replaced
     token has the higher score; a pair in one bin counts half.
     """
-    found, mistaken = replaced[BINS // 2 :].sum(), original[BINS // 2 :].sum()
+    hits, false_alarms = replaced[BINS // 2 :].sum(), original[BINS // 2 :].sum()
     every, others = replaced.sum(), original.sum()
     below = original.cumsum() - original / 2
     shares = {
-        "accuracy": (found + others - mistaken, every + others),
-        "precision": (found, found + mistaken),
-        "recall": (found, every),
+        "accuracy": (hits + others - false_alarms, every + others),
+        "precision": (hits, hits + false_alarms),
+        "recall": (hits, every),
         "auc": (replaced @ below, every * others),
     }
     return {f"detection_{name}": float(part / whole) for name, (part, whole) in shares.items() if whole}

@@ -11,19 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import Module
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
 from unmask.models.sparse import trunk
-from unmask.objectives.objective import Card, Objective, Outcome, device_of
+from unmask.objectives.objective import Outcome, device_of
+from unmask.objectives.text import Card, ModelObjective
 from unmask.objectives.vocabulary import predict
-from unmask.records import Answer, Batch, Integers
+from unmask.records import Answer, Batch, Integers, PolicyProperties, Reals
 
 COLUMNS = 16  # rows and answers are filled up to a multiple of it so that shapes are few
 
@@ -40,24 +40,28 @@ print(tokenizer.decode(said[0]))""",
 )
 
 
-class Seq2Seq(Objective):
+class Seq2Seq(ModelObjective):
     """Spell out what the sentinels stand for."""
 
     name = "seq2seq"
-    policies = frozenset({"sentinel"})
+    also = ("span-corruption",)
+    paper = "span corruption; T5, Raffel et al. 2020"
     usual = "sentinel"
     families = frozenset({"t5"})
-    terms = {"seq2seq": 1.0}  # noqa: RUF012
-    tallied = {"correct": 1, "spans": 2}  # noqa: RUF012
+    terms: ClassVar = {"seq2seq": 1.0}
+    tallied: ClassVar = {"correct": 1, "spans": 2}
     card = CARD
+
+    def learns_from(self, policy: PolicyProperties) -> bool:
+        """Runs for which sentinels stand."""
+        return policy.needs_sentinels
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """The tokens of the answers."""
         return {"seq2seq": int((_answer(batch).documents > 0).sum())}
 
-    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+    def outcome(self, learner: PreTrainedModel, batch: Batch) -> Outcome:
         """Cross-entropy over the answers, each token after the true ones before it."""
-        assert isinstance(learner, PreTrainedModel)
         answer = _answer(batch)
         inputs, across = as_sequences(batch, learner.config.decoder_start_token_id, device_of(learner))
         width = inputs["decoder_input_ids"].shape[1]
@@ -67,7 +71,7 @@ class Seq2Seq(Objective):
         restored = torch.stack(spans_restored(answer, guesses.right))
         return Outcome({"seq2seq": guesses.losses.sum()}, {"correct": guesses.right.sum(), "spans": restored})
 
-    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many tokens were right, and how many spans from their first to their last."""
         restored, spans = tallies["spans"]
         return {
@@ -91,8 +95,8 @@ def as_sequences(batch: Batch, start: int, device: torch.device) -> tuple[dict[s
     ids, documents = (_wide(each[:, :used], device) for each in (batch.ids, batch.documents))
     said, owners = (_wide(each.astype(np.int64), device) for each in (answer.ids, answer.documents))
     begins = F.pad(owners, (1, -1)) != owners
-    told = torch.arange(owners.shape[1], device=device)
-    itself = (owners[:, :, None] == owners[:, None, :]) & (told[:, None] >= told)
+    columns = torch.arange(owners.shape[1], device=device)
+    itself = (owners[:, :, None] == owners[:, None, :]) & (columns[:, None] >= columns)
     inputs = {
         "input_ids": ids,
         "attention_mask": (documents[:, :, None] == documents[:, None, :])[:, None],
@@ -106,8 +110,8 @@ def as_sequences(batch: Batch, start: int, device: torch.device) -> tuple[dict[s
 def looking_across(model: PreTrainedModel, across: Tensor) -> Iterator[None]:
     """While open, the decoder sees of the text what `across` says: transformers would give it the encoder's mask."""
 
-    def change(_module: Any, args: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        return args, {**given, "encoder_attention_mask": across}
+    def change(_module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return args, {**kwargs, "encoder_attention_mask": across}
 
     hook = trunk(model).register_forward_pre_hook(change, with_kwargs=True)
     try:

@@ -12,7 +12,7 @@ M are the hidden positions, s and e the first and the last of the run that i sta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
@@ -20,45 +20,50 @@ from torch.nn import Module
 from transformers import PreTrainedModel
 
 from unmask.models.families.family import MASKED_LMS
-from unmask.models.heads import BOUNDARY, Boundary, states_kept
+from unmask.models.heads import BOUNDARY, SpanBoundaryHead, states_kept
 from unmask.objectives.mlm import restore
-from unmask.objectives.objective import Build, Export, Objective, Outcome
+from unmask.objectives.objective import Outcome
+from unmask.objectives.text import Build, Export, TextObjective
 from unmask.objectives.vocabulary import Guesses, decoded, rounded
-from unmask.records import Batch
+from unmask.records import Batch, PolicyProperties, Reals
 
 
-class Bounded(Module):
+class BoundaryLearner(Module):
     """A masked language model and a boundary head that shares its embeddings."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         super().__init__()
         config = model.config
         self.model = model
-        self.boundary = Boundary(config.hidden_size, config.vocab_size, spread=config.initializer_range)
+        self.boundary = SpanBoundaryHead(config.hidden_size, config.vocab_size, spread=config.initializer_range)
 
 
-class Spans(Objective):
+class Spans(TextObjective[BoundaryLearner]):
     """Restore what is hidden, in place and from the edges of its span."""
 
     name = "spans"
-    policies = frozenset({"span"})
+    also = ("sbo",)
+    paper = "span boundary objective, SBO; SpanBERT, Joshi et al. 2020"
     usual = "span"
     families = MASKED_LMS
-    terms = {"mlm": 1.0, "boundary": 1.0}  # noqa: RUF012
-    tallied = {"correct": 1, "boundary_correct": 1}  # noqa: RUF012
+    terms: ClassVar = {"mlm": 1.0, "boundary": 1.0}
+    tallied: ClassVar = {"correct": 1, "boundary_correct": 1}
     held_out = True
 
-    def learner(self, build: Build) -> Bounded:
+    def learns_from(self, policy: PolicyProperties) -> bool:
+        """Hidden runs whose edges are named."""
+        return policy.in_place and policy.edges
+
+    def learner(self, build: Build) -> BoundaryLearner:
         """The model, and the head."""
-        return Bounded(build())
+        return BoundaryLearner(build())
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """The hidden positions, for both."""
         return {"mlm": len(batch.targets), "boundary": len(batch.targets)}
 
-    def outcome(self, learner: Module, batch: Batch) -> Outcome:
+    def outcome(self, learner: BoundaryLearner, batch: Batch) -> Outcome:
         """Both cross-entropies at the hidden positions, over one pass of the encoder."""
-        assert isinstance(learner, Bounded)
         with states_kept(learner.model) as states:
             restored = restore(learner.model, batch)
         guesses = boundary_guesses(learner, states[0], batch)
@@ -67,25 +72,23 @@ class Spans(Objective):
             {"correct": restored.correct, "boundary_correct": guesses.right.sum()},
         )
 
-    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Any]) -> dict[str, float]:
+    def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many were restored by the best guess, either way."""
         return {
             "accuracy": tallies["correct"].item() / max(1.0, counts["mlm"]),
             "boundary_accuracy": tallies["boundary_correct"].item() / max(1.0, counts["boundary"]),
         }
 
-    def masked_lm(self, learner: Module) -> PreTrainedModel:
+    def masked_lm(self, learner: BoundaryLearner) -> PreTrainedModel:
         """The model without the head."""
-        assert isinstance(learner, Bounded)
         return learner.model
 
-    def exports(self, learner: Module) -> dict[str, Export]:
+    def exports(self, learner: BoundaryLearner) -> dict[str, Export]:
         """The model, and the head's tensors beside it."""
-        assert isinstance(learner, Bounded)
         return {"model": Export(learner.model, {BOUNDARY: learner.boundary.state_dict()})}
 
 
-def boundary_guesses(learner: Bounded, states: Tensor, batch: Batch) -> Guesses:
+def boundary_guesses(learner: BoundaryLearner, states: Tensor, batch: Batch) -> Guesses:
     """What the head makes of the edges of each hidden position's run.
 
     Documents open and close with tokens that are never hidden, so every run has both edges in its own document.
@@ -102,5 +105,5 @@ def boundary_guesses(learner: Bounded, states: Tensor, batch: Batch) -> Guesses:
     embeddings = learner.model.get_input_embeddings().weight
     assert isinstance(embeddings, Tensor)
     flat = states.flatten(0, 1)
-    made = learner.boundary.states(flat[before], flat[after], places)
-    return decoded(made, embeddings, learner.boundary.bias, targets).first(len(batch.targets))
+    output = learner.boundary.states(flat[before], flat[after], places)
+    return decoded(output, embeddings, learner.boundary.bias, targets).first(len(batch.targets))

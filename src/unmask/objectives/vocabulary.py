@@ -105,17 +105,17 @@ class Decoding(Function):
     ) -> tuple[Tensor, Tensor]:
         """Nats, 0 where the target is ignored, and whether the first largest logit is the target's."""
         ignored = targets == IGNORED
-        some = targets.masked_fill(ignored, 0).unsqueeze(1)
+        labels = targets.masked_fill(ignored, 0).unsqueeze(1)
         size = at_once(len(weight))
         ctx.chunks = [slice(begin, begin + size) for begin in range(0, max(1, len(targets)), size)]
         losses, right, kept = [], [], None
         for chunk in ctx.chunks:
-            made, loss, hit = _softmax(states[chunk], weight, bias, some[chunk], look)
+            probabilities, loss, hit = _softmax(states[chunk], weight, bias, labels[chunk], look)
             losses.append(loss.squeeze(1))
             right.append(hit.squeeze(1))
-            kept = made if len(ctx.chunks) == 1 else None
-            del made  # before the next are made
-        ctx.save_for_backward(states, weight, bias, some, ignored, kept)
+            kept = probabilities if len(ctx.chunks) == 1 else None
+            del probabilities  # before the next are made
+        ctx.save_for_backward(states, weight, bias, labels, ignored, kept)
         hits = torch.cat(right).masked_fill_(ignored, False)
         ctx.mark_non_differentiable(hits)
         return torch.cat(losses).masked_fill_(ignored, 0.0), hits
@@ -123,13 +123,13 @@ class Decoding(Function):
     @staticmethod
     def backward(ctx: Any, *of: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of the states, the vectors and the bias."""
-        states, weight, bias, some, ignored, kept = ctx.saved_tensors
+        states, weight, bias, labels, ignored, kept = ctx.saved_tensors
         weights = of[0].masked_fill(ignored, 0.0).unsqueeze(1)
         for_states, for_weight = torch.empty_like(states), None
         for_bias = None if bias is None else torch.zeros_like(bias)
         for chunk in ctx.chunks:
-            gradient = _softmax(states[chunk], weight, bias, some[chunk])[0] if kept is None else kept
-            gradient.scatter_add_(1, some[chunk], -torch.ones_like(weights[chunk]))
+            gradient = _softmax(states[chunk], weight, bias, labels[chunk])[0] if kept is None else kept
+            gradient.scatter_add_(1, labels[chunk], -torch.ones_like(weights[chunk]))
             if for_bias is not None:
                 for_bias += weights[chunk, 0] @ gradient
             gradient = gradient.to(weight.dtype)
@@ -142,27 +142,30 @@ class Decoding(Function):
 def _softmax(
     states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, look: Look | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The softmax of the logits, P×V, the loss of each target, P×1, and whether it is the first largest, P×1."""
-    made = _logits(states, weight, bias)
-    best = first_largest(made)
-    largest, own = made.gather(1, best), made.gather(1, targets)
-    if made.device.type == "cpu":  # one operation, which has read a number when it writes there
-        torch.ops.aten._softmax.out(made, -1, False, out=made)
-        total = made.gather(1, best).reciprocal_()  # 1 / Σ exp(logits − largest) is the softmax of the largest
+    """The softmax of the logits, P×V, the loss of each target, P×1, and whether it is the first largest, P×1.
+
+    The softmax takes the place of the logits in memory.
+    """
+    logits = _logits(states, weight, bias)
+    best = first_largest(logits)
+    largest, own = logits.gather(1, best), logits.gather(1, targets)
+    if logits.device.type == "cpu":  # one operation, which has read a number when it writes there
+        probabilities: Tensor = torch.ops.aten._softmax.out(logits, -1, False, out=logits)
+        total = probabilities.gather(1, best).reciprocal_()  # 1 / Σ exp(logits − largest) is the softmax of the largest
     else:
-        total = made.sub_(largest).exp_().sum(-1, keepdim=True)
-        made.div_(total)
+        total = logits.sub_(largest).exp_().sum(-1, keepdim=True)
+        probabilities = logits.div_(total)
     if look is not None:
-        look(made)
-    return made, largest - own + total.log_(), best == targets
+        look(probabilities)
+    return probabilities, largest - own + total.log_(), best == targets
 
 
 def _logits(states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """What each state has for each token, P×V, in float32."""
     if bias is not None and bias.dtype == states.dtype:
         return torch.addmm(bias, states, weight.T)
-    made = (states @ weight.T).float()
-    return made if bias is None else made.add_(bias)
+    logits = (states @ weight.T).float()
+    return logits if bias is None else logits.add_(bias)
 
 
 def first_largest(rows: Tensor) -> Tensor:

@@ -5,16 +5,14 @@ In: a model, its tokenizer and what the run knows. Out: `model/`, whole or not t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
 
 from safetensors.torch import save_file
-from transformers.utils import logging
 
 from unmask.files import whole_directory
-from unmask.objectives.objective import Card, Export
+from unmask.models.load import quietly
+from unmask.objectives.text import Card, Export
 from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.job import Finished
@@ -31,18 +29,6 @@ def export_model(export: Export, dataset: Dataset, out: Path, card: str) -> None
             save_file({key: tensor.detach().contiguous() for key, tensor in tensors.items()}, aside / name)
         dataset.write_tokenizer(aside)
         (aside / "README.md").write_text(card, encoding="utf-8")
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Without transformers' own progress bars."""
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def model_card(

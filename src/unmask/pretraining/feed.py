@@ -44,7 +44,7 @@ class Feed:
             objective = self.curriculum.at(progress, number)
             begin = step * rows + nth * micro_batch
             end = min(begin + micro_batch, (step + 1) * rows)
-            yield Planned(number, objective, BlockRange(begin, end, bool(objective.policies), progress))
+            yield Planned(number, objective, BlockRange(begin, end, objective.hides, progress))
 
     def rows(self, step: int) -> list[int]:
         """The numbers, in their epoch, of all blocks of a step."""

@@ -15,14 +15,15 @@ from pathlib import Path
 import torch
 from torch.nn import Module
 
+from unmask.corruption.policy import policies_with
 from unmask.corruption.schedule import Plan, parse
 from unmask.errors import BadInput
 from unmask.files import digest, sha256_of
 from unmask.models.families.family import FAMILIES, build
-from unmask.models.init import know_frequencies
+from unmask.models.init import set_unigram_bias
 from unmask.objectives import curriculum as curricula
 from unmask.objectives.curriculum import Curriculum
-from unmask.objectives.objective import FILL_MASK, Objective
+from unmask.objectives.text import FILL_MASK, TextObjective
 from unmask.pretraining.batches import MaskedBatches
 from unmask.pretraining.card import WEIGHTS, export_model, model_card
 from unmask.pretraining.feed import Feed
@@ -69,7 +70,7 @@ class Pretraining:
         settings = recipe.settings
         curriculum = curricula.parse(settings.objective)
         masking = masking_for(settings, curriculum)
-        if masking is not None and "sentinel" in masking.policies:
+        if masking is not None and masking.needs_sentinels:
             dataset = dataset.with_sentinels(enough(masking, settings.length))
         phrases: tuple[str, ...] = ()
         lexicons: dict[str, Lexicon] = {}
@@ -84,7 +85,7 @@ class Pretraining:
         return cls(recipe, dataset, seed, curriculum, masking, phrases, lexicons, spans)
 
     @property
-    def objective(self) -> Objective:
+    def objective(self) -> TextObjective:
         """What the training is for in the end."""
         return self.curriculum.main
 
@@ -122,7 +123,7 @@ class Pretraining:
                     vocabulary=vocabulary, length=settings.length, seed=self.seed, **{**model, **changed}
                 )
             )
-        know_frequencies(learner, vocabulary.counts)
+        set_unigram_bias(learner, vocabulary.counts)
         return learner
 
     def validation(self, learner: Module) -> MaskedValidation:
@@ -171,10 +172,10 @@ class Pretraining:
 
 def masking_for(settings: PretrainSettings, curriculum: Curriculum) -> Plan | None:
     """What is hidden, if it fits whatever learns from it."""
-    learning = [objective for objective in curriculum.objectives if objective.policies]
+    learning = [objective for objective in curriculum.objectives if objective.hides]
     if settings.policy is None:
         for objective in learning:
-            fitting = ", ".join(sorted(objective.policies))
+            fitting = ", ".join(policies_with(objective.learns_from))
             raise BadInput(f"the objective {objective.name} needs a --policy: {fitting}")
         return None
     masking = parse(settings.policy, settings.rate, fresh=not settings.static_masks)
@@ -182,13 +183,13 @@ def masking_for(settings: PretrainSettings, curriculum: Curriculum) -> Plan | No
         name = curriculum.main.name
         raise BadInput(f"--policy {settings.policy}: the objective {name} takes text as it is; leave --policy out")
     for objective in learning:
-        if unfit := masking.policies - objective.policies:
-            fitting = ", ".join(sorted(objective.policies))
-            raise BadInput(f"--policy {min(unfit)}: the objective {objective.name} learns from what {fitting} hide")
+        if unfit := masking.policies_without(objective.learns_from):
+            fitting = ", ".join(policies_with(objective.learns_from))
+            raise BadInput(f"--policy {unfit[0]}: the objective {objective.name} learns from what {fitting} hide")
     return masking
 
 
-def fills_blanks(objective: Objective) -> bool:
+def fills_blanks(objective: TextObjective) -> bool:
     """Whether the model that an objective exports is one that fills blanks."""
     return objective.card.pipeline == FILL_MASK.pipeline
 

@@ -55,6 +55,27 @@ KINDS = {
 }
 
 
+# where each was published
+PAPERS = {
+    "modernbert": "ModernBERT, Warner et al. 2024",
+    "bert": "BERT, Devlin et al. 2019",
+    "bert-wwm": "whole-word masking, Cui et al. 2019",
+    "roberta": "RoBERTa, Liu et al. 2019",
+    "ernie": "ERNIE, Sun et al. 2019",
+    "xlm-r": "XLM-R, Conneau et al. 2020",
+    "pmi": "PMI-masking, Levine et al. 2021",
+    "causal": "GPT-2, Radford et al. 2019",
+    "diffusion": "MDLM, Sahoo et al. 2024",
+    "causal-then-mlm": "Gisserot-Boukhlef et al. 2025",
+    "spanbert": "SpanBERT, Joshi et al. 2020",
+    "deberta": "DeBERTa, He et al. 2021",
+    "electra": "ELECTRA, Clark et al. 2020",
+    "deberta-v3": "DeBERTaV3, He et al. 2021",
+    "xlnet": "XLNet, Yang et al. 2019",
+    "t5": "T5, Raffel et al. 2020",
+}
+
+
 def recipe(name: str, **changes: Any) -> Recipe:
     """The recipe of a name: a kind, a size or both; `changes` are settings of `PretrainSettings` to take instead.
 
@@ -70,6 +91,7 @@ def recipe(name: str, **changes: Any) -> Recipe:
     usual = replace(usual, optimizing=usual.optimizing.slower(KINDS[kind].slower))
     settings = replace(usual, **{**KINDS[kind].settings, **changes})
     curriculum = parse_curriculum(settings.objective)
+    settings = replace(settings, objective=str(curriculum))  # by its own names, whatever it was asked for by
     for objective in curriculum.objectives:
         if objective.families is not None and KINDS[kind].family not in objective.families:
             fitting = ", ".join(each for each, made in KINDS.items() if made.family in objective.families)
@@ -81,10 +103,11 @@ def recipe(name: str, **changes: Any) -> Recipe:
 
 def with_fitting_policy(settings: PretrainSettings, curriculum: Curriculum, rate: str | None) -> PretrainSettings:
     """What is hidden for another objective than the kind's own: the same if that fits, else what it usually takes."""
-    learning = [objective for objective in curriculum.objectives if objective.policies]
+    learning = [objective for objective in curriculum.objectives if objective.hides]
     if not learning:
         return replace(settings, policy=None, rate=None)
-    if settings.policy and all(parse(settings.policy).policies <= objective.policies for objective in learning):
+    masking = parse(settings.policy) if settings.policy else None
+    if masking and not any(masking.policies_without(objective.learns_from) for objective in learning):
         return settings
     return replace(settings, policy=learning[0].usual, rate=rate)
 

@@ -31,7 +31,6 @@ from unmask.tokens.tokenizer.sentinels import sentinel_vocabulary
 
 Example = Sequence[int] | Mapping[str, Any]
 IGNORED = -100  # transformers' label of a position that is not predicted
-WORDLESS = {"token", "sentinel", "diffusion"}  # policies to which words are nothing
 
 
 class Collator:
@@ -56,8 +55,8 @@ class Collator:
         self.plan = policy if isinstance(policy, Plan) else parse(policy, rate, **settings)
         self.seed, self.epoch = seed, 0
         self.multiple, self.prefix = pad_to_multiple_of, prefix
-        answers = "sentinel" in self.plan.policies
-        self.vocabulary = sentinel_vocabulary(tokenizer) if answers else tokenizers.vocabulary(tokenizer)
+        vocabulary_of = sentinel_vocabulary if self.plan.needs_sentinels else tokenizers.vocabulary
+        self.vocabulary = vocabulary_of(tokenizer)
         self.lexicon = lexicon(tokenizer, phrases) if phrases else None
         self.opens = _openers(tokenizer)
 
@@ -130,7 +129,7 @@ class Collator:
             words = [[-1 if word is None else word for word in each["word_ids"]] for each in fields]
             known = _padded(words, width, -1)
             return (known >= 0) & (np.diff(known, axis=1, prepend=-1) != 0)
-        if self.plan.policies <= WORDLESS:
+        if not self.plan.needs_words:
             return real
         if self.opens is not None:
             return self.opens.take(ids) & real

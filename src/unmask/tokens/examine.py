@@ -42,7 +42,7 @@ def audit_data(
     plan = parse(policy, rate)
     if length <= AROUND or blocks < 1:
         raise BadInput(f"length {length} and blocks {blocks}: give a length over {AROUND} and 1 block or more")
-    known = (dataset.with_sentinels(enough(plan, length)) if "sentinel" in plan.policies else dataset).vocabulary
+    known = (dataset.with_sentinels(enough(plan, length)) if plan.needs_sentinels else dataset).vocabulary
     spans = {} if phrases else marked_spans(dataset, plan, split)
     batches = _batches(dataset, split, length, blocks, seed, known, spans)
     if phrases:

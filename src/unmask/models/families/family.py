@@ -21,6 +21,7 @@ from transformers import (
 )
 
 from unmask.errors import BadInput
+from unmask.models.families.architectures import ARCHITECTURES
 from unmask.models.families.detection import deberta, deberta_detector, deberta_generator, electra, electra_generator
 from unmask.models.families.encoders import bert, ernie, modernbert, roberta, xlm_roberta
 from unmask.models.families.sequential import gpt2, t5, xlnet
@@ -30,29 +31,34 @@ from unmask.records import Vocabulary
 
 @dataclass(frozen=True)
 class Family:
-    """How a family is configured, which class of transformers it is, and what its attention can do."""
+    """An architecture of transformers, how it is configured, and which class of it is built."""
 
+    model_type: str  # its line in `ARCHITECTURES`
     config: Callable[[Size, Vocabulary, int, float], PreTrainedConfig]
     made_by: Any = AutoModelForMaskedLM
     attention: str = "sdpa"
-    packs: bool = True  # keeps several documents in a row apart
     tokenizer: str | None = None  # the kind it was published with, where that is a part of the method
+
+    @property
+    def packs(self) -> bool:
+        """Whether it keeps several documents in a row apart."""
+        return ARCHITECTURES[self.model_type].packs
 
 
 FAMILIES = {
-    "bert": Family(bert),
-    "modernbert": Family(modernbert),
-    "roberta": Family(roberta, tokenizer="bpe"),
-    "xlm-roberta": Family(xlm_roberta, tokenizer="unigram"),
-    "ernie": Family(ernie),
-    "gpt2": Family(gpt2, AutoModelForCausalLM),
-    "electra": Family(electra, AutoModelForPreTraining),
-    "electra-generator": Family(electra_generator),
-    "deberta": Family(deberta, attention="eager", packs=False),
-    "deberta-v3": Family(deberta_detector, AutoModelForTokenClassification, attention="eager", packs=False),
-    "deberta-v3-generator": Family(deberta_generator, attention="eager", packs=False),
-    "t5": Family(t5, AutoModelForSeq2SeqLM),
-    "xlnet": Family(xlnet, AutoModelForCausalLM, attention="eager"),
+    "bert": Family("bert", bert),
+    "modernbert": Family("modernbert", modernbert),
+    "roberta": Family("roberta", roberta, tokenizer="bpe"),
+    "xlm-roberta": Family("xlm-roberta", xlm_roberta, tokenizer="unigram"),
+    "ernie": Family("ernie", ernie),
+    "gpt2": Family("gpt2", gpt2, AutoModelForCausalLM),
+    "electra": Family("electra", electra, AutoModelForPreTraining),
+    "electra-generator": Family("electra", electra_generator),
+    "deberta": Family("deberta-v2", deberta, attention="eager"),
+    "deberta-v3": Family("deberta-v2", deberta_detector, AutoModelForTokenClassification, attention="eager"),
+    "deberta-v3-generator": Family("deberta-v2", deberta_generator, attention="eager"),
+    "t5": Family("t5", t5, AutoModelForSeq2SeqLM),
+    "xlnet": Family("xlnet", xlnet, AutoModelForCausalLM, attention="eager"),
 }
 
 

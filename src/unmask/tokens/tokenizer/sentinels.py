@@ -38,10 +38,11 @@ def enough(plan: Plan, length: int) -> int:
     >>> enough(parse("sentinel", 0.15), 512), enough(parse("sentinel mean=1", "linear 0.2 0.9"), 512)
     (100, 257)
     """
-    policies = [part.policy for stage in plan.stages for part in stage.parts if part.policy.name == "sentinel"]
     most = []
-    for policy in policies:
-        mean = policy.settings["mean"]
+    for policy in plan.policies:
+        if not policy.properties.needs_sentinels:
+            continue
+        mean = policy.settings.get("mean", 1.0)  # of a run; one that is not told may be a single token
         rate = policy.rate if plan.rate is None else max(plan.rate.values)
         most.append(needed(length, min(rate, mean / (1 + mean)), mean))  # denser still, spans would grow together
     return max([USUAL, *most])

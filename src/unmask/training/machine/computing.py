@@ -23,8 +23,8 @@ from torch.nn import Module
 from transformers import PreTrainedModel
 
 from unmask.errors import BadInput
+from unmask.models.kernels import use_cpu_kernels
 from unmask.models.layers import layers_of
-from unmask.models.modernbert_cpu import lighten
 from unmask.training.machine.processor import half_precision_works
 from unmask.training.precision import PRECISIONS
 
@@ -88,7 +88,7 @@ def make_ready(learner: Module, computing: Computing, device: torch.device) -> M
         for layer in layers_of(learner):
             layer.compile(backend=BACKEND)
     elif device.type == "cpu" and computing.precision != "float16":
-        lighten(learner)
+        use_cpu_kernels(learner)
     return learner
 
 
