@@ -16,10 +16,9 @@ from pathlib import Path
 import pytest
 
 import unmask
-from unmask.cli import COMMANDS, explain, overview, read_settings, to_json
+from unmask.cli import COMMANDS, explain, overview, read_settings
 from unmask.errors import EXIT_CODES, BadInput, Damaged, NoSpace
 from unmask.files import sealed
-from unmask.results import Figure
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Make = Callable[..., Path]
@@ -460,11 +459,3 @@ def test_ctrl_c_is_one_line_and_130(make_model: Make) -> None:
             process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (130, b"unmask: stopped\n")
-
-
-def test_json_has_no_number_that_json_does_not_know() -> None:
-    assert json.loads(to_json(Figure(1.0, float("nan"), float("inf")))) == {
-        "value": 1.0,
-        "low": None,
-        "high": None,
-    }

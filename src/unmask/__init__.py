@@ -12,121 +12,27 @@ The verbs are the commands of the same names; each gives back a typed result or 
 `unmask.Collator(tokenizer, policy="word")` hides in others' training loops.
 """
 
+import typing as _typing
 from importlib.metadata import version as _version
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
 
-from unmask.errors import (
-    BadInput,
-    Damaged,
-    Diverged,
-    Interrupted,
-    NoSpace,
-    Refused,
-    Terminated,
-    UnmaskError,
-)
-from unmask.results import (
-    Audited,
-    Band,
-    Collocated,
-    Comparison,
-    Contender,
-    Demonstrated,
-    Evaluated,
-    Figure,
-    Filled,
-    Guess,
-    Listed,
-    Phrase,
-    Piece,
-    Planned,
-    Prepared,
-    Probed,
-    Shown,
-    Suggested,
-    Took,
-    Trained,
-    Validation,
-    Verified,
-    Watched,
-)
-from unmask.verbs import (
-    audit,
-    collocations,
-    compare,
-    demo,
-    evaluate,
-    fill,
-    plan,
-    prepare,
-    pretrain,
-    runs,
-    show,
-    verify,
-    watch,
-)
+from unmask import errors, results, verbs
+from unmask.errors import *  # noqa: F403
+from unmask.results import *  # noqa: F403
+from unmask.verbs import *  # noqa: F403
 
-if _TYPE_CHECKING:
-    from unmask.tokens.collator import Collator
+if _typing.TYPE_CHECKING:
+    from unmask.tokens.collator import Collator as Collator
 
 __version__ = _version("unmask")
 
 
-def __getattr__(name: str) -> _Any:
-    """The collator needs torch, which is loaded for those who ask for it."""
-    if name == "Collator":
-        from unmask.tokens.collator import Collator
+if not _typing.TYPE_CHECKING:  # type checkers and editors take all names, with their signatures, from the imports above
+    __all__ = ["Collator", "__version__", *errors.__all__, *results.__all__, *verbs.__all__]
 
-        return Collator
-    raise AttributeError(f"module 'unmask' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        """The collator needs torch, which is loaded for those who ask for it."""
+        if name == "Collator":
+            from unmask.tokens.collator import Collator
 
-
-__all__ = [
-    "Audited",
-    "BadInput",
-    "Band",
-    "Collator",
-    "Collocated",
-    "Comparison",
-    "Contender",
-    "Damaged",
-    "Demonstrated",
-    "Diverged",
-    "Evaluated",
-    "Figure",
-    "Filled",
-    "Guess",
-    "Interrupted",
-    "Listed",
-    "NoSpace",
-    "Phrase",
-    "Piece",
-    "Planned",
-    "Prepared",
-    "Probed",
-    "Refused",
-    "Shown",
-    "Suggested",
-    "Terminated",
-    "Took",
-    "Trained",
-    "UnmaskError",
-    "Validation",
-    "Verified",
-    "Watched",
-    "__version__",
-    "audit",
-    "collocations",
-    "compare",
-    "demo",
-    "evaluate",
-    "fill",
-    "plan",
-    "prepare",
-    "pretrain",
-    "runs",
-    "show",
-    "verify",
-    "watch",
-]
+            return Collator
+        raise AttributeError(f"module 'unmask' has no attribute {name!r}")

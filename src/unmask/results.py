@@ -1,11 +1,15 @@
-"""What the verbs give back: typed, printable, and JSON by `dataclasses.asdict`."""
+"""What the verbs give back: typed, printable, and JSON by `to_json`.
+
+Every dataclass of this module is public under its name: `unmask.Figure`, and so on.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import asdict, dataclass, field, is_dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 def plain(value: Any) -> Any:
@@ -17,6 +21,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return None
     return str(value) if isinstance(value, Path) else value
+
+
+def to_json(result: Any) -> str:
+    """A result as one line of JSON; paths are strings, and a number that is not finite is null."""
+    return json.dumps(plain(asdict(result)), ensure_ascii=False, allow_nan=False)
 
 
 @dataclass(frozen=True)
@@ -330,3 +339,7 @@ class Demonstrated:
     evaluated: Evaluated
     before: tuple[Filled, ...]
     after: tuple[Filled, ...]
+
+
+if not TYPE_CHECKING:  # a type checker sees the classes as they stand, and could not follow this
+    __all__ = [name for name, value in globals().items() if is_dataclass(value)]

@@ -7,10 +7,12 @@ from pathlib import Path
 from unmask.errors import BadInput
 from unmask.results import Listed, Planned, Trained, Watched
 from unmask.verbs.arguments import Location, named, text_of
+from unmask.verbs.commands import verb
 
 LEAST_VOCABULARY = 16  # five special tokens, and something to say
 
 
+@verb
 def plan(
     *,
     recipe: str = "mini",
@@ -70,6 +72,7 @@ def plan(
     return planned if compare is None else forecast.compare(planned, Path(compare))
 
 
+@verb
 def pretrain(
     data: Location,
     /,
@@ -169,6 +172,7 @@ def pretrain(
     )
 
 
+@verb
 def runs(*folders: Location) -> Listed:
     """List runs with their state and their held-out figures.
 
@@ -183,6 +187,7 @@ def runs(*folders: Location) -> Listed:
     return list_runs(Path(folder) for folder in folders or (".",))
 
 
+@verb
 def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> Watched:
     """Follow a run until it ends or is stopped, and say which.
 
