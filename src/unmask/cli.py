@@ -201,7 +201,7 @@ def _show(result: Any, as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from unmask.console.terminal import pages
+    from unmask.console.pages import pages
 
     console = Console()
     for page in pages(result):

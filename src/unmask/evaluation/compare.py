@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from unmask.console.terminal import compared
 from unmask.errors import BadInput
 from unmask.evaluation import intrinsic
 from unmask.evaluation.chart import chart
+from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.evaluation.features import encoder_of, load_encoder
 from unmask.evaluation.ledger import Ledger, opened
 from unmask.evaluation.likelihood import bits_per_byte
@@ -116,7 +116,7 @@ def readme(comparison: Comparison) -> str:
     parts.append(
         "What is defined for each of them, with 95 % intervals; one seed. `compare.json` has the same and more."
     )
-    for heads, lines in compared(comparison):
+    for heads, lines in comparison_tables(comparison):
         rule = ["---", *["---:"] * (len(heads) - 1)]
         parts.append("\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *lines)))
     return "\n\n".join([*parts, f"![compare.png]({comparison.plot.name})"]) + "\n"

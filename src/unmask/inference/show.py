@@ -1,6 +1,6 @@
 """A text as the model will see it: what it is, what is shown of it, and what is hidden together.
 
-In: a tokenizer, a text and a policy. Out: a `Shown`, which JSON can hold and `unmask.console.drawing` draws.
+In: a tokenizer, a text and a policy. Out: a `Shown`, which JSON can hold and `unmask.console.hiding` draws.
 """
 
 from __future__ import annotations

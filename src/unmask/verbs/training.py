@@ -198,6 +198,7 @@ def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> Watc
         once: Say where the run stands now, and leave.
         seconds: How long to wait between two looks.
     """
+    from unmask.console.live import live
     from unmask.runs.watch import watch as follow
 
-    return follow(Path(run), once=once, seconds=seconds)
+    return follow(Path(run), once=once, seconds=seconds, display=live)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.text import Text
 
+from unmask.quantities import bar
 from unmask.results import Audited, Piece, Shown
 
 STYLES = {
@@ -26,11 +27,10 @@ STYLES = {
 SIGNS = {"random": "~", "kept": "="}  # around a token where there is no colour to tell
 WIDTH = 40  # of the longest bar
 MOST = 12  # bars of lengths; what is longer shares the last
-EIGHTHS = " ▏▎▍▌▋▊▉"
 SURE = 0.001  # a p-value below this says that a position is favoured
 
 
-def draw(shown: Shown, *, width: int = 80, colour: bool = True) -> Text:
+def draw_shown(shown: Shown, *, width: int = 80, colour: bool = True) -> Text:
     """The text above, what the model sees below, and a line under what is hidden together."""
     drawing = Text(no_wrap=True, overflow="crop")
     share = f"{shown.hidden} of {shown.tokens} tokens hidden"
@@ -155,7 +155,6 @@ def _places(count: int) -> list[str]:
 def _bars(drawing: Text, names: Sequence[str], values: Sequence[float], style: str) -> None:
     most = max(values, default=0) or 1
     for name, value in zip(names, values, strict=True):
-        whole, rest = divmod(round(value / most * WIDTH * 8), 8)
         drawing.append(f"{name:>5} ")
-        drawing.append(("█" * whole + EIGHTHS[rest].strip()).ljust(WIDTH), style=style)
+        drawing.append(bar(value / most, WIDTH).ljust(WIDTH), style=style)
         drawing.append(f" {value:.1%}\n")

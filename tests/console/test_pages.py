@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from unmask.console.terminal import drawn, pages
+from unmask.console.pages import draw, pages
 from unmask.results import (
     Band,
     Collocated,
@@ -93,7 +93,7 @@ ALL = [PREPARED, VERIFIED, TRAINED, EVALUATED, FILLED, COLLOCATED, SHOWN]
 def printed(result: object, **console: object) -> str:
     terminal = Console(width=80, **{"no_color": True, "force_terminal": False, **console})  # type: ignore[arg-type]
     with terminal.capture() as capture:
-        terminal.print(drawn(result))
+        terminal.print(draw(result))
     return capture.get()
 
 
@@ -167,12 +167,12 @@ def test_the_legend_stands_once_below_all_that_is_shown() -> None:
 
 def test_what_nobody_draws_is_refused() -> None:
     with pytest.raises(TypeError, match="nothing draws a int"):
-        drawn(3)
+        draw(3)
 
 
 def test_too_few_held_out_documents_are_said_to_be_too_few() -> None:
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(drawn(replace(EVALUATED, documents=3)))
+    console.print(draw(replace(EVALUATED, documents=3)))
     assert "Only 3 held-out documents" in console.export_text(clear=False)
     assert "Only 300" not in console.export_text()
 
@@ -180,7 +180,7 @@ def test_too_few_held_out_documents_are_said_to_be_too_few() -> None:
 def test_a_model_that_fills_no_blanks_is_told_with_its_own_figures_and_not_sent_to_fill_any() -> None:
     writes = replace(TRAINED, recipe="causal", figures={"accuracy": 0.21, "bits_per_byte": 2.125}, fills=False)
     console = Console(width=90, file=io.StringIO())
-    console.print(drawn(writes))
+    console.print(draw(writes))
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "bits per byte" in said and "2.125" in said and "masked" not in said and "unmask fill" not in said
 
