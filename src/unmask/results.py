@@ -82,7 +82,7 @@ class Trained:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Band:
+class Breakdown:
     """The same figures over a part of the hidden positions."""
 
     positions: int
@@ -106,8 +106,8 @@ class Evaluated:
     context_bits: Figure  # unigram entropy − loss: a lower bound on what the context tells, in bits
     most_frequent_top1: float  # the baseline that always says the most frequent token
     unigram_loss: float  # the baseline that knows only how frequent each token is
-    by_kind: dict[str, Band]  # masked, random, kept
-    by_frequency: dict[str, Band]
+    by_kind: dict[str, Breakdown]  # masked, random, kept
+    by_frequency: dict[str, Breakdown]
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Filled:
 
 
 @dataclass(frozen=True)
-class Piece:
+class ShownToken:
     """One token: what it is, what is shown of it, and with which others it was hidden."""
 
     text: str
@@ -144,7 +144,7 @@ class Shown:
     """A text under a policy."""
 
     policy: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ShownToken, ...]
     hidden: int
     tokens: int  # that may be hidden
     answer: str = ""  # what a decoder says
@@ -203,7 +203,7 @@ class Validation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watched:
+class RunStatus:
     """A run as it stands."""
 
     path: Path
@@ -226,11 +226,11 @@ class Watched:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listed:
+class RunList:
     """The runs below some folders, the last active first."""
 
     folders: tuple[Path, ...]
-    runs: tuple[Watched, ...]
+    runs: tuple[RunStatus, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,7 +244,7 @@ class Suggested:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Took:
+class PlanVsRun:
     """A plan beside what a run really took."""
 
     run: Path
@@ -283,7 +283,7 @@ class Planned:
     flops: float | None
     seconds: float | None  # validations among them
     suggested: Suggested
-    compared: Took | None = None
+    compared: PlanVsRun | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,7 +299,7 @@ class Probed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender:
+class ComparedRun:
     """One recipe of a comparison; what is not defined for it is none."""
 
     recipe: str
@@ -326,7 +326,7 @@ class Comparison:
     data: Path
     budget: dict[str, float]
     seed: int
-    contenders: tuple[Contender, ...]
+    runs: tuple[ComparedRun, ...]
     plot: Path
 
 

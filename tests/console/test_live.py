@@ -11,9 +11,9 @@ from rich.console import Console
 
 from unmask import progress
 from unmask.console.live import live
-from unmask.results import Validation, Watched
+from unmask.results import RunStatus, Validation
 
-BEGUN = Watched(
+BEGUN = RunStatus(
     path=Path("run"),
     state="running",
     recipe="tiny",

@@ -10,25 +10,25 @@ from rich.console import Console
 
 from unmask.console.pages import draw, pages
 from unmask.results import (
-    Band,
+    Breakdown,
     Collocated,
+    ComparedRun,
     Comparison,
-    Contender,
     Evaluated,
     Figure,
     Filled,
     Guess,
     Phrase,
-    Piece,
     Prepared,
     Probed,
     Shown,
+    ShownToken,
     Trained,
     Verified,
 )
 
 FIGURE = Figure(0.25, 0.2, 0.3)
-BAND = Band(positions=1234, loss=FIGURE, top1=FIGURE)
+PART = Breakdown(positions=1234, loss=FIGURE, top1=FIGURE)
 EVALUATED = Evaluated(
     model="run",
     data="data",
@@ -42,8 +42,8 @@ EVALUATED = Evaluated(
     context_bits=Figure(2.25, 2.0, 2.5),
     most_frequent_top1=0.05,
     unigram_loss=6.25,
-    by_kind={"masked": BAND, "random": BAND, "kept": BAND},
-    by_frequency={"rank 1 to 100": BAND, "no word: punctuation": BAND},
+    by_kind={"masked": PART, "random": PART, "kept": PART},
+    by_frequency={"rank 1 to 100": PART, "no word: punctuation": PART},
 )
 FILLED = Filled(
     text="The [MASK] barks [bold]at[/bold] [MASK].",
@@ -83,7 +83,11 @@ COLLOCATED = Collocated(
 )
 SHOWN = Shown(
     policy="token",
-    pieces=(Piece("the", "the", "shown"), Piece("cat", "[MASK]", "masked", 1), Piece("sat", "sat", "kept", 2)),
+    pieces=(
+        ShownToken("the", "the", "shown"),
+        ShownToken("cat", "[MASK]", "masked", 1),
+        ShownToken("sat", "sat", "kept", 2),
+    ),
     hidden=2,
     tokens=3,
 )
@@ -185,10 +189,10 @@ def test_a_model_that_fills_no_blanks_is_told_with_its_own_figures_and_not_sent_
     assert "bits per byte" in said and "2.125" in said and "masked" not in said and "unmask fill" not in said
 
 
-def contender(recipe: str, **known: Figure) -> Contender:
+def compared_run(recipe: str, **known: Figure) -> ComparedRun:
     figures = {"masked_loss": None, "masked_accuracy": None, "hidden_bits_per_byte": None, "text_bits_per_byte": None}
     probed = Probed(kind="tagging", score=FIGURE, untrained=FIGURE, majority=0.0, learnt=600, tested=400)
-    return Contender(
+    return ComparedRun(
         recipe=recipe,
         run=Path("compare") / recipe,
         parameters=7_391_744,
@@ -205,17 +209,17 @@ def contender(recipe: str, **known: Figure) -> Contender:
 
 def test_a_comparison_fits_80_columns_and_says_what_is_not_defined_and_what_is_a_bound() -> None:
     bits = Figure(2.5, 2.25, 2.75)
-    contenders = (
-        contender("bert-small", masked_loss=bits, masked_accuracy=FIGURE),
-        contender("causal", text_bits_per_byte=bits),
-        contender("diffusion", masked_loss=bits, masked_accuracy=FIGURE, text_bits_per_byte=bits),
+    runs = (
+        compared_run("bert-small", masked_loss=bits, masked_accuracy=FIGURE),
+        compared_run("causal", text_bits_per_byte=bits),
+        compared_run("diffusion", masked_loss=bits, masked_accuracy=FIGURE, text_bits_per_byte=bits),
     )
     made = Comparison(
         path=Path("compare"),
         data=Path("data"),
         budget={"tokens": 2_000_000},
         seed=0,
-        contenders=contenders,
+        runs=runs,
         plot=Path("compare/compare.png"),
     )
     shown = printed(made)

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 
 from unmask.console.plan import draw_plan
-from unmask.results import Planned, Suggested, Took
+from unmask.results import Planned, PlanVsRun, Suggested
 
 PLAN = Planned(
     recipe="base",
@@ -61,6 +61,6 @@ def test_a_plan_without_a_budget_or_a_clock_leaves_them_out() -> None:
 
 
 def test_a_plan_is_compared_with_a_run() -> None:
-    took = Took(run=Path("run"), steps=10, planned=30.0, took=25.0, tokens_planned=4096, tokens=4000)
+    took = PlanVsRun(run=Path("run"), steps=10, planned=30.0, took=25.0, tokens_planned=4096, tokens=4000)
     text = printed(draw_plan(replace(PLAN, compared=took)))
     assert "Compared run" in text and "30.0 s" in text and "25.0 s  (+20%)" in text

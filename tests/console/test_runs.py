@@ -10,11 +10,11 @@ import pytest
 from rich.console import Console, RenderableType
 
 from unmask.console.runs import draw_run, draw_runs, panel, validation_line
-from unmask.results import Listed, Validation, Watched
+from unmask.results import RunList, RunStatus, Validation
 
 LAST = Validation(90, 4.25, 0.125)
 BEST = Validation(80, 4.0, 0.15)
-RUN = Watched(
+RUN = RunStatus(
     path=Path("runs/[bold]first[/bold]"),
     state="running",
     recipe="mini",
@@ -81,11 +81,11 @@ def test_what_is_not_known_is_left_out() -> None:
 
 def test_runs_are_listed_with_their_best_and_last_figures() -> None:
     broken = replace(RUN, path=Path("runs/second"), state="damaged", problem="run.json: its hash does not hold")
-    text = printed(draw_runs(Listed(folders=(Path("runs"),), runs=(RUN, broken))))
+    text = printed(draw_runs(RunList(folders=(Path("runs"),), runs=(RUN, broken))))
     assert "Found runs  2 runs" in text and "running" in text and "damaged  runs/second" in text
     assert "mini · 95 of 200 steps · 389.1 k tokens · held out 4.250, 12.5% · best" in text
     assert "its hash does not hold" in text
-    assert "0 runs" in printed(draw_runs(Listed(folders=(Path(),), runs=())))
+    assert "0 runs" in printed(draw_runs(RunList(folders=(Path(),), runs=())))
 
 
 def test_a_validation_is_one_line_of_a_log() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import unmask
 from unmask.errors import BadInput, Interrupted
-from unmask.results import Watched
+from unmask.results import RunStatus
 from unmask.runs import directory
 from unmask.runs import watch as follow
 from unmask.runs.directory import describe, opened
@@ -52,7 +52,7 @@ class Audience:
 
     def __init__(self) -> None:
         self.opened = 0
-        self.told: list[Watched] = []
+        self.told: list[RunStatus] = []
 
     @contextmanager
     def display(self) -> Iterator[Show]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.text import Text
 
 from unmask.quantities import bar
-from unmask.results import Audited, Piece, Shown
+from unmask.results import Audited, Shown, ShownToken
 
 STYLES = {
     "masked": "bold red",
@@ -58,18 +58,18 @@ def legend(*, colour: bool = True) -> Text:
     return Text("   ").join(parts)
 
 
-def _label(piece: Piece, colour: bool) -> str:
+def _label(piece: ShownToken, colour: bool) -> str:
     sign = "" if colour else SIGNS.get(piece.kind, "")
     return f"{sign}{piece.shown}{sign}" + (f"⁽{piece.order}⁾" if piece.order else "")
 
 
-def _size(piece: Piece, colour: bool) -> int:
+def _size(piece: ShownToken, colour: bool) -> int:
     return max(Text(piece.text).cell_len, Text(_label(piece, colour)).cell_len)
 
 
-def _lines(pieces: Iterable[Piece], width: int, colour: bool) -> Iterator[list[Piece]]:
+def _lines(pieces: Iterable[ShownToken], width: int, colour: bool) -> Iterator[list[ShownToken]]:
     """The pieces, as many on a line as fit."""
-    line: list[Piece] = []
+    line: list[ShownToken] = []
     room = width
     for piece in pieces:
         size = _size(piece, colour)
@@ -82,7 +82,7 @@ def _lines(pieces: Iterable[Piece], width: int, colour: bool) -> Iterator[list[P
         yield line
 
 
-def _draw_line(drawing: Text, line: list[Piece], colour: bool) -> None:
+def _draw_line(drawing: Text, line: list[ShownToken], colour: bool) -> None:
     below, under = Text(), ""
     for place, piece in enumerate(line):
         size = _size(piece, colour)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from unmask import progress
 from unmask.console.runs import panel, validation_line
-from unmask.results import Watched
+from unmask.results import RunStatus
 from unmask.runs.watch import Show, nobody
 
 
@@ -37,7 +37,7 @@ class Lines:
     def __init__(self) -> None:
         self.told = 0
 
-    def __call__(self, now: Watched) -> None:
+    def __call__(self, now: RunStatus) -> None:
         """Say what is new."""
         for each in now.validations[self.told :]:
             progress.console().print(validation_line(now, each), soft_wrap=True)

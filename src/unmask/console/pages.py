@@ -26,20 +26,20 @@ from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.quantities import bar, duration, size, with_interval
 from unmask.results import (
     Audited,
-    Band,
+    Breakdown,
     Collocated,
     Comparison,
     Demonstrated,
     Evaluated,
     Filled,
     Guess,
-    Listed,
     Planned,
     Prepared,
+    RunList,
+    RunStatus,
     Shown,
     Trained,
     Verified,
-    Watched,
 )
 
 FEW = 20  # documents, below which an interval that knows documents is not to be believed
@@ -141,8 +141,8 @@ def _(result: Evaluated) -> RenderableType:
     return page(
         headline("Evaluated", Path(result.model), f"on {result.positions:,} hidden tokens of {result.data}"),
         table(("", "value", "95 % interval", "baseline"), rows, numbers=(1, 2)),
-        _bands("what the model saw there", result.by_kind),
-        _bands("how frequent the word is", result.by_frequency),
+        _breakdowns("what the model saw there", result.by_kind),
+        _breakdowns("how frequent the word is", result.by_frequency),
         Padding(Text(_explained(result.context_bits.value)), (0, 1)),
         *_few(result.documents),
     )
@@ -203,8 +203,8 @@ NOT_DEFINED = (
 )
 
 
-draw.register(Listed, draw_runs)
-draw.register(Watched, draw_run)
+draw.register(RunList, draw_runs)
+draw.register(RunStatus, draw_run)
 
 
 def _few(documents: int) -> list[RenderableType]:
@@ -254,9 +254,9 @@ def _guesses(guesses: Iterable[Guess], title: str) -> Table:
     return table
 
 
-def _bands(title: str, bands: dict[str, Band]) -> Table:
+def _breakdowns(title: str, parts: dict[str, Breakdown]) -> Table:
     rows = [
-        (name, f"{band.positions:,}", f"{band.loss.value:.3f}", *with_interval(band.top1, ".1%"))
-        for name, band in bands.items()
+        (name, f"{part.positions:,}", f"{part.loss.value:.3f}", *with_interval(part.top1, ".1%"))
+        for name, part in parts.items()
     ]
     return table((title, "hidden", "loss", "top-1", "95 % interval"), rows, numbers=(1, 2, 3, 4))

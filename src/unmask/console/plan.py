@@ -11,7 +11,7 @@ from rich.console import RenderableType
 
 from unmask.console.layout import fact, headline, page, table
 from unmask.quantities import brief, duration, size
-from unmask.results import Planned, Took
+from unmask.results import Planned, PlanVsRun
 
 
 def draw_plan(plan: Planned) -> RenderableType:
@@ -60,7 +60,7 @@ def _memory(plan: Planned) -> list[tuple[str, str]]:
     return [*rows, ("in all", size(total)), ("there is", size(plan.memory_there))]
 
 
-def _comparison(compared: Took | None) -> list[RenderableType]:
+def _comparison(compared: PlanVsRun | None) -> list[RenderableType]:
     """A plan beside the run, the difference as a share of what it really took."""
     if compared is None:
         return []

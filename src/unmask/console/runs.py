@@ -1,6 +1,6 @@
 """Runs for people: a table of them, one as it stands, one that is going on.
 
-In: `Listed` and `Watched`. Out: what a console of rich prints, at 80 columns and without colour too.
+In: `RunList` and `RunStatus`. Out: what a console of rich prints, at 80 columns and without colour too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from unmask.console.layout import headline, next_command, page, table
 from unmask.quantities import ago, bar, brief, duration
-from unmask.results import Listed, Validation, Watched
+from unmask.results import RunList, RunStatus, Validation
 
 SPARKS = "▁▂▃▄▅▆▇█"
 COLOURS = {"running": "cyan", "finished": "green", "stopped": "yellow", "damaged": "red", "foreign": "red"}
@@ -27,7 +27,7 @@ ENDINGS = {
 }
 
 
-def draw_runs(listed: Listed) -> RenderableType:
+def draw_runs(listed: RunList) -> RenderableType:
     """Two lines for each run: what it is called and its state, then where it stands."""
     where = Path(" ".join(map(str, listed.folders)))
     count = f"{len(listed.runs)} run{'' if len(listed.runs) == 1 else 's'}"
@@ -39,7 +39,7 @@ def draw_runs(listed: Listed) -> RenderableType:
     return page(headline("Found", where, count), *([rows] if listed.runs else []), next_command(hint))
 
 
-def _in_short(run: Watched) -> str:
+def _in_short(run: RunStatus) -> str:
     """Where a run stands, in a line."""
     if run.problem:
         return run.problem
@@ -50,7 +50,7 @@ def _in_short(run: Watched) -> str:
     return " · ".join(filter(None, parts))
 
 
-def draw_run(run: Watched) -> RenderableType:
+def draw_run(run: RunStatus) -> RenderableType:
     """A run as it stands, and what one may do."""
     parts: list[RenderableType] = [headline(run.state.capitalize(), run.path, ENDINGS[run.state]), _facts(run)]
     if run.problem:
@@ -64,7 +64,7 @@ def draw_run(run: Watched) -> RenderableType:
     return page(*parts)
 
 
-def panel(run: Watched) -> RenderableType:
+def panel(run: RunStatus) -> RenderableType:
     """A run that is going on, for a console that is drawn again and again."""
     share = run.step / run.steps if run.steps else 0.0
     left = "timing its steps" if run.state == "running" else ""
@@ -74,7 +74,7 @@ def panel(run: Watched) -> RenderableType:
     return Group(headline(run.state.capitalize(), run.path, run.recipe), Text(""), gauge, Text(""), _facts(run))
 
 
-def _facts(run: Watched) -> RenderableType:
+def _facts(run: RunStatus) -> RenderableType:
     losses = [each.loss for each in run.validations if isfinite(each.loss)]
     rows = [
         ("recipe", run.recipe),
@@ -93,7 +93,7 @@ def _facts(run: Watched) -> RenderableType:
     return table(("", ""), [row for row in rows if row[1]], numbers=())
 
 
-def validation_line(run: Watched, validation: Validation) -> str:
+def validation_line(run: RunStatus, validation: Validation) -> str:
     """One validation as a line of a log."""
     steps = f" of {run.steps:,}" if run.steps else ""
     return (
@@ -113,7 +113,7 @@ def sparkline(values: list[float]) -> str:
     return "".join(SPARKS[int((value - low) / reach * (len(SPARKS) - 1) + 0.5) if reach else 0] for value in values)
 
 
-def _steps(run: Watched) -> str:
+def _steps(run: RunStatus) -> str:
     return f"{run.step:,} of {run.steps:,}" if run.steps else f"{run.step:,}"
 
 

@@ -25,7 +25,7 @@ from unmask.files import saving, sha256_of, write_json
 from unmask.planning.cost import cost
 from unmask.pretraining.pretrain import CALIBRATED_STEPS, pretrain
 from unmask.progress import say
-from unmask.results import Comparison, Contender, Figure, Probed, plain
+from unmask.results import ComparedRun, Comparison, Figure, Probed, plain
 from unmask.tokens.collate import HELD_OUT_LENGTH
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint
@@ -94,13 +94,13 @@ def compare(
     }
     with opened(out, asked, resume=resume) as ledger, interruptible() as interruption:
         setting = Setting(dataset, out, seed, questions, ledger, interruption)
-        contenders = tuple(contender(entry, setting) for entry in entries)
+        runs = tuple(compared_run(entry, setting) for entry in entries)
         comparison = Comparison(
             path=out,
             data=data,
             budget={name: value for name, value in asked["budget"].items() if value is not None},  # type: ignore[attr-defined]
             seed=seed,
-            contenders=contenders,
+            runs=runs,
             plot=out / "compare.png",
         )
         write_json(out / "compare.json", plain(asdict(comparison)))
@@ -112,7 +112,7 @@ def compare(
 
 def readme(comparison: Comparison) -> str:
     """The tables, in Markdown."""
-    parts = [f"# {', '.join(each.recipe for each in comparison.contenders)}, under the same budget"]
+    parts = [f"# {', '.join(each.recipe for each in comparison.runs)}, under the same budget"]
     parts.append(
         "What is defined for each of them, with 95 % intervals; one seed. `compare.json` has the same and more."
     )
@@ -162,7 +162,7 @@ def entry_of(recipe: Recipe, dataset: Dataset, seed: int, budget: Budget, flops:
     return Entry(recipe, budget, masked, "bound" in work.objective.terms)
 
 
-def contender(entry: Entry, setting: Setting) -> Contender:
+def compared_run(entry: Entry, setting: Setting) -> ComparedRun:
     """One recipe: trained, measured and asked."""
     run, recipe = setting.out / entry.recipe.name, entry.recipe
     say(f"[bold cyan]{recipe.name}[/]")
@@ -175,7 +175,7 @@ def contender(entry: Entry, setting: Setting) -> Contender:
     if entry.masked:
         masked = setting.once(entry, "masks", lambda: restored(run / str(entry.masked), entry, setting))
     text = setting.once(entry, "likelihood", lambda: likelihood(run, trained["steps"], entry, setting))
-    return Contender(
+    return ComparedRun(
         recipe=recipe.name,
         run=run,
         parameters=trained["parameters"],

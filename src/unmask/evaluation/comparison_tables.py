@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from unmask.quantities import brief, duration, with_interval
-from unmask.results import Comparison, Contender, Figure
+from unmask.results import ComparedRun, Comparison, Figure
 
 
 def comparison_tables(result: Comparison) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
     """The tables of a comparison: how it was trained, what it restores, what its vectors tell."""
-    runs = result.contenders
+    runs = result.runs
     yield (
         ("recipe", "parameters", "steps", "tokens", "time", "tokens/s"),
         [
@@ -45,7 +45,7 @@ def comparison_tables(result: Comparison) -> Iterator[tuple[tuple[str, ...], lis
         yield (f"probe {name}", measure, "before training", "most frequent"), rows
 
 
-def _text_bits(each: Contender) -> str:
+def _text_bits(each: ComparedRun) -> str:
     cell = _cell(each.text_bits_per_byte, ".3f")
     return f"≤ {cell}" if each.text_bound and each.text_bits_per_byte else cell
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from unmask.errors import BadInput
 from unmask.planning.cost import Cost, Imagined, cost, without_marks
 from unmask.planning.hardware import Hardware, fastest_here, this_machine
-from unmask.results import Planned, Suggested, Took
+from unmask.results import Planned, PlanVsRun, Suggested
 from unmask.runs.history import read, summary
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget, seconds_a_step, seconds_a_validated_token
@@ -174,7 +174,7 @@ def compare(planned: Planned, run: Path) -> Planned:
     took = summary(read(run))
     if not took.step or planned.seconds_per_step is None:
         raise BadInput(f"{run}: there is nothing to compare; it needs logged steps, and the plan --hardware or --data")
-    beside = Took(
+    beside = PlanVsRun(
         run=run,
         steps=took.step,
         planned=planned.seconds_per_step * took.step,

@@ -21,7 +21,7 @@ from typing import Any
 
 from unmask.errors import BadInput, Damaged, Refused
 from unmask.files import seal_holds
-from unmask.results import Validation, Watched
+from unmask.results import RunStatus, Validation
 from unmask.runs.directory import read_description
 
 RECENT = 20  # logged steps that tell how fast a run is now
@@ -143,12 +143,12 @@ def find(folders: Iterable[Path]) -> Iterator[Path]:
             below[:] = sorted(name for name in below if not name.startswith("."))
 
 
-def summary(history: History) -> Watched:
+def summary(history: History) -> RunStatus:
     """A run in figures."""
     last: Line = history.trained[-1] if history.trained else {}
     measured = tuple(_validation(line) for line in history.validated)
     recipe = history.description.get("recipe") or {}
-    return Watched(
+    return RunStatus(
         path=history.path,
         state=history.state,
         recipe=str(recipe.get("name", "")),

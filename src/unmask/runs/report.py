@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.quantities import brief, duration
-from unmask.results import Watched
+from unmask.results import RunStatus
 from unmask.runs.history import History, read, summary
 
 PLOT, PAGE = "plot.png", "report.html"
@@ -106,7 +106,7 @@ def page(history: History, svg: str, facts: Mapping[str, str]) -> str:
 """
 
 
-def _headline_figures(run: Watched) -> Iterable[tuple[str, str]]:
+def _headline_figures(run: RunStatus) -> Iterable[tuple[str, str]]:
     if run.last is not None:
         yield f"{run.last.loss:.3f}", "held-out loss, nats a token"
         yield f"{exp(min(run.last.loss, 700)):,.1f}", "perplexity"
@@ -133,7 +133,7 @@ def _told(history: History, facts: Mapping[str, str]) -> dict[str, str]:
     return {name: str(value) for name, value in told.items() if value is not None}
 
 
-def _use(run: Watched) -> str:
+def _use(run: RunStatus) -> str:
     place = shlex.quote(str(run.path))
     if run.state != "finished":
         return f"<p>The model is there when the run is finished.</p>{_code(f'unmask watch {place}')}"

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from unmask import progress
 from unmask.errors import BadInput, Interrupted
-from unmask.results import Listed, Watched
+from unmask.results import RunList, RunStatus
 from unmask.runs.history import find, read, summary
 
 PATIENCE = 1.0  # seconds between two looks
 
 
-Show = Callable[[Watched], None]  # tells somebody where the run stands now
+Show = Callable[[RunStatus], None]  # tells somebody where the run stands now
 
 
 @contextmanager
@@ -28,7 +28,7 @@ def nobody() -> Iterator[Show]:
     yield lambda now: None
 
 
-def list_runs(folders: Iterable[Path]) -> Listed:
+def list_runs(folders: Iterable[Path]) -> RunList:
     """Every run below these folders, the last active first."""
     folders = tuple(folders)
     with progress.task("Looking for runs") as step:
@@ -37,7 +37,7 @@ def list_runs(folders: Iterable[Path]) -> Listed:
             with suppress(BadInput):  # it has only begun, and was given up since it was found
                 found.append(summary(read(path)))
             step(1, note=f"{len(found)} found")
-    return Listed(folders=folders, runs=tuple(sorted(found, key=lambda run: run.age)))
+    return RunList(folders=folders, runs=tuple(sorted(found, key=lambda run: run.age)))
 
 
 def watch(
@@ -46,7 +46,7 @@ def watch(
     once: bool = False,
     seconds: float = PATIENCE,
     display: Callable[[], AbstractContextManager[Show]] = nobody,
-) -> Watched:
+) -> RunStatus:
     """Follow a run until its process ends, and say how it stands then; `once` looks and leaves."""
     if not path.is_dir():
         raise BadInput(f"{path}: is not a directory; name a run")

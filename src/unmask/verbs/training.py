@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.errors import BadInput
-from unmask.results import Listed, Planned, Trained, Watched
+from unmask.results import Planned, RunList, RunStatus, Trained
 from unmask.verbs.arguments import Location, named, text_of
 from unmask.verbs.commands import verb
 
@@ -173,7 +173,7 @@ def pretrain(
 
 
 @verb
-def runs(*folders: Location) -> Listed:
+def runs(*folders: Location) -> RunList:
     """List runs with their state and their held-out figures.
 
     A run is finished, running (a live process holds its lock), stopped, damaged, or foreign: made by a version whose
@@ -188,7 +188,7 @@ def runs(*folders: Location) -> Listed:
 
 
 @verb
-def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> Watched:
+def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> RunStatus:
     """Follow a run until it ends or is stopped, and say which.
 
     A panel that moves on a terminal, a line for each new validation in a log; the run itself is not disturbed.
