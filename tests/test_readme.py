@@ -9,13 +9,16 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from unmask.cli import COMMANDS
 from unmask.errors import EXIT_CODES
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def block(after: str, language: str) -> str:
@@ -65,11 +68,32 @@ def test_its_table_of_exit_codes_is_the_programs() -> None:
     assert rows == {str(code): meaning for code, meaning in EXIT_CODES.items()}
 
 
-def test_every_file_it_names_is_there() -> None:
-    root = Path(__file__).parent.parent
+def test_its_tree_is_the_trees() -> None:
     tree = block("## The tree", "")
     names = re.findall(r"^  ([\w.]+/?)", tree, re.M)
     assert len(names) > 10
-    assert all((root / "src" / "unmask" / name).exists() for name in names)
-    for name in re.findall(r"(?:docs|benchmarks)/[\w.]+", README):
-        assert (root / name).exists(), name
+    assert all((ROOT / "src" / "unmask" / name).exists() for name in names)
+
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+NAMED = re.compile(r"(?<![\w./])(?:src/unmask|docs|benchmarks|tests)/[\w./]*\w(?![\w*])")
+MADE_UP = {"NAME"}  # stand for what a reader writes
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_a_page_names_is_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    names = {name for name in NAMED.findall(text) if not any(word in name for word in MADE_UP)}
+    links = {link.partition("#")[0] for link in re.findall(r"\]\((?!https?:|#)([^)]+)\)", text)}
+    assert [name for name in sorted(names) if not (ROOT / name).exists()] == []
+    assert [link for link in sorted(links) if not (page.parent / link).exists()] == []
+
+
+def test_its_table_of_extras_is_the_packages() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    listed = re.search(r"^\| extra \|.*?\n\n", README, re.M | re.S)
+    assert listed and set(re.findall(r"^\| `(\w+)` \|", listed[0], re.M)) == set(declared["optional-dependencies"])
+
+
+def test_its_table_of_commands_is_the_programs() -> None:
+    assert re.findall(r"^\| `unmask (\w+)` \|", README, re.M) == [*COMMANDS]
