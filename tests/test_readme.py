@@ -18,6 +18,7 @@ from unmask.cli import COMMANDS
 from unmask.errors import EXIT_CODES
 
 ROOT = Path(__file__).parents[1]
+SOME, MORE = 200, 100  # documents in my_texts/ and in more.jsonl.gz
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -33,10 +34,16 @@ def place(tmp_path: Path, corpus: Path) -> Path:
     """A directory as the reader of the README has it."""
     documents = corpus.read_text(encoding="utf-8").split("\n\n")
     (tmp_path / "my_texts").mkdir()
-    (tmp_path / "my_texts" / "some.txt").write_text("\n\n".join(documents[:300]), encoding="utf-8")
+    (tmp_path / "my_texts" / "some.txt").write_text("\n\n".join(documents[:SOME]), encoding="utf-8")
     with gzip.open(tmp_path / "more.jsonl.gz", "wt", encoding="utf-8") as file:
-        file.writelines(json.dumps({"text": text}) + "\n" for text in documents[300:])
+        file.writelines(json.dumps({"text": text}) + "\n" for text in documents[SOME:])
+    assert len(documents) == SOME + MORE
     return tmp_path
+
+
+def documents_read(place: Path) -> int:
+    """How many documents the data directory was made of."""
+    return json.loads((place / "data" / "manifest.json").read_text(encoding="utf-8"))["counts"]["read"]
 
 
 def run(words: list[str], place: Path) -> subprocess.CompletedProcess[str]:
@@ -44,6 +51,7 @@ def run(words: list[str], place: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=place, env={**os.environ, "PATH": path}, text=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_its_commands_do_what_they_say(place: Path) -> None:
     commands = block("## The journey with your own text", "sh").splitlines()
     assert [line.split()[1] for line in commands] == ["prepare", "verify", "pretrain", "evaluate", "fill"]
@@ -53,14 +61,17 @@ def test_its_commands_do_what_they_say(place: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert done.stdout.strip()
     assert "The capital of France is" in done.stdout
+    assert documents_read(place) == SOME + MORE
 
 
+@pytest.mark.slow
 def test_its_library_does_what_it_says(place: Path) -> None:
     code = block("## The journey with your own text", "python").replace("minutes=10", 'steps=3, recipe="tiny"')
     done = run([sys.executable, "-c", code], place)
     assert done.returncode == 0, done.stderr
     figure, filled = done.stdout.splitlines()
     assert figure.startswith("Figure(value=") and filled.startswith("The capital of France is")
+    assert documents_read(place) == SOME
 
 
 def test_its_table_of_exit_codes_is_the_programs() -> None:

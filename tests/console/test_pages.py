@@ -1,6 +1,8 @@
 """Results for people, at 80 columns and without colour."""
 
 import io
+import typing
+from collections.abc import Callable
 from dataclasses import replace
 from math import nan
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from unmask.cli import COMMANDS
 from unmask.console.pages import draw, pages
 from unmask.results import (
     Breakdown,
@@ -107,6 +110,13 @@ def test_every_result_fits_80_columns_and_needs_no_colour(result: object) -> Non
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text  # nothing was cut off to fit
+
+
+@pytest.mark.parametrize("verb", COMMANDS.values(), ids=COMMANDS)
+def test_whatever_a_verb_gives_is_drawn(verb: Callable[..., object]) -> None:
+    result = typing.get_type_hints(verb)["return"]
+    each = typing.get_args(result)[0] if typing.get_origin(result) is list else result
+    assert draw.dispatch(each) is not draw.dispatch(object)
 
 
 def test_what_was_read_and_left_out_is_counted() -> None:
