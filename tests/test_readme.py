@@ -101,6 +101,15 @@ def test_every_file_that_a_page_names_is_there(page: Path) -> None:
     assert [link for link in sorted(links) if not (page.parent / link).exists()] == []
 
 
+def test_every_module_on_a_documents_way_is_there() -> None:
+    text = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    way = text.partition("## A document's way")[2].partition("## Laws")[0]
+    names = {name for name in re.findall(r"`((?:\w+/)*\w+\.py)`", way) if "/" in name or name == "cli.py"}
+    ours = {name for name in names if not name.startswith(("tests/", "docs/", "benchmarks/"))}
+    assert len(ours) > 50
+    assert [name for name in sorted(ours) if not (ROOT / "src" / "unmask" / name).is_file()] == []
+
+
 def test_its_table_of_extras_is_the_packages() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     listed = re.search(r"^\| extra \|.*?\n\n", README, re.M | re.S)
