@@ -13,6 +13,7 @@ The verbs are the commands of the same names; each gives back a typed result or 
 """
 
 import typing as _typing
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 
 from unmask import errors, results, verbs
@@ -25,14 +26,12 @@ if _typing.TYPE_CHECKING:
 
 __version__ = _version("unmask")
 
-
 if not _typing.TYPE_CHECKING:  # type checkers and editors take all names, with their signatures, from the imports above
-    __all__ = ["Collator", "__version__", *errors.__all__, *results.__all__, *verbs.__all__]
+    _HEAVY = {"Collator": "unmask.tokens.collator"}  # what needs torch is loaded for those who ask for it
+    __all__ = ["__version__", *_HEAVY, *errors.__all__, *results.__all__, *verbs.__all__]
 
     def __getattr__(name: str) -> object:
-        """The collator needs torch, which is loaded for those who ask for it."""
-        if name == "Collator":
-            from unmask.tokens.collator import Collator
-
-            return Collator
+        """What is heavy, when it is asked for."""
+        if name in _HEAVY:
+            return getattr(_import_module(_HEAVY[name]), name)
         raise AttributeError(f"module 'unmask' has no attribute {name!r}")
