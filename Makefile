@@ -9,7 +9,7 @@ demo: $(READY)
 	$(BIN)/unmask demo
 
 test: lint
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --durations=10
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -169,13 +169,13 @@ def shown_two_ways(data: Path, out: Path, tokens: int) -> Comparison:
 def mismatch(data: Path, out: Path, tokens: int) -> None:
     """BERT's 80/10/10 against masks alone: at masks, and on text as it is."""
     found, lines = shown_two_ways(data, out, tokens), []
-    for name, each in zip(PLANS, found.contenders, strict=True):
+    for name, each in zip(PLANS, found.runs, strict=True):
         loss, copied = visible(load(each.run), Dataset.open(data))
         masked = evaluate(each.run, data).by_kind["masked"].loss
         probes = (cell(probed.score, ".1%") for probed in each.probes.values())
         lines.append((name, cell(masked, ".2f"), f"{loss:.2f}", f"{copied:.1%}", *probes))
     head = ("trained with", "loss at masks", "loss where the token is visible", "visible token is its best guess")
-    rows((*head, *(f"probe {name}" for name in found.contenders[0].probes)), *lines)
+    rows((*head, *(f"probe {name}" for name in found.runs[0].probes)), *lines)
 
 
 @torch.inference_mode()
@@ -203,9 +203,9 @@ def positions(data: Path, out: Path, tokens: int) -> None:
         found = compare(data, out / f"positions-{budget}", recipes, Budget(tokens=budget), resume=True)
         lines += [
             (f"{budget:,}", each.recipe, *(cell(probed.score, ".1%") for probed in each.probes.values()))
-            for each in found.contenders
+            for each in found.runs
         ]
-    rows(("tokens seen", "recipe", *(f"probe {name}" for name in found.contenders[0].probes)), *lines)
+    rows(("tokens seen", "recipe", *(f"probe {name}" for name in found.runs[0].probes)), *lines)
 
 
 # 4. Not a generator
@@ -213,9 +213,9 @@ def positions(data: Path, out: Path, tokens: int) -> None:
 
 def generator(data: Path, out: Path, tokens: int) -> None:
     """What whole texts cost: left to right, by diffusion, and a masked LM asked as if it were one."""
-    mlm = shown_two_ways(data, out, tokens).contenders[0]
+    mlm = shown_two_ways(data, out, tokens).runs[0]
     recipes = [recipe(f"{kind}-{SIZE}") for kind in ("causal", "diffusion")]
-    causal, diffusion = compare(data, out / "generator", recipes, Budget(tokens=tokens), resume=True).contenders
+    causal, diffusion = compare(data, out / "generator", recipes, Budget(tokens=tokens), resume=True).runs
     pretraining = Pretraining.of(Dataset.open(data), recipes[1])  # the same model, asked another way
     session = Session.begin(pretraining.job(), mlm.steps)
     saved = checkpoint.newest(mlm.run / "checkpoints")

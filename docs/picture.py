@@ -14,7 +14,7 @@ import tyro
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
-from unmask.console.terminal import drawn
+from unmask.console.pages import draw
 from unmask.demo.journey import demo
 from unmask.progress import shown
 
@@ -26,7 +26,7 @@ def main(minutes: float = 2.5, out: Path = PICTURE) -> None:
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     with tempfile.TemporaryDirectory() as place, chdir(place), shown(console, moving=False):
         result = demo(Path("demo"), minutes, seed=0)
-        console.print(drawn(result))
+        console.print(draw(result))
     out.resolve().write_text(console.export_svg(title="make demo", theme=MONOKAI), encoding="utf-8")
 
 

@@ -2,6 +2,8 @@
 
 import inspect
 import io
+import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -53,6 +55,39 @@ def test_every_setting_is_explained_and_typed(verb: Callable[..., object]) -> No
     names = [line.partition(":")[0].strip() for line in explained.splitlines()]
     assert names == list(inspect.signature(verb).parameters)
     assert all(each.annotation is not each.empty for each in inspect.signature(verb).parameters.values())
+
+
+ASK_FOR_TORCH = """
+import json, sys
+from unmask.cli import main
+
+told = []
+for words in json.loads(sys.argv[1]):
+    try:
+        main(words)
+    except SystemExit as leaving:
+        told.append([words[0], leaving.code, "torch" in sys.modules])
+print(json.dumps(told))
+"""
+
+
+def test_verbs_that_compute_nothing_load_no_torch(corpus: Path, data: Path, tmp_path: Path) -> None:
+    unmask.pretrain(data, out=tmp_path / "run", recipe="tiny", steps=2, length=32, rows=2, report=False)
+    asked = [
+        ["--help"],
+        ["pretrain", "--help"],
+        ["runs", tmp_path],
+        ["watch", tmp_path / "run"],
+        ["verify", data],
+        ["show", "The king sees the sea.", "--model", data],
+        ["show", "The king sees the sea.", "--model", tmp_path / "run", "--all"],
+        ["collocations", data],
+        ["audit", data, "--blocks", 50],
+        ["prepare", corpus, "--out", tmp_path / "data", "--vocab-size", 300],
+    ]
+    words = json.dumps([[str(word) for word in each] for each in asked])
+    done = subprocess.run([sys.executable, "-c", ASK_FOR_TORCH, words], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1]) == [[each[0], 0, False] for each in asked]
 
 
 def test_every_command_is_a_library_call_of_the_same_name() -> None:

@@ -13,127 +13,28 @@ The verbs are the commands of the same names; each gives back a typed result or 
 what the recipe spanbert trains beside its model.
 """
 
+import typing as _typing
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
 
-from unmask.errors import (
-    BadInput,
-    Damaged,
-    Diverged,
-    Interrupted,
-    NoSpace,
-    Refused,
-    Terminated,
-    UnmaskError,
-)
-from unmask.results import (
-    Audited,
-    Band,
-    Collocated,
-    Comparison,
-    Contender,
-    Demonstrated,
-    Evaluated,
-    Figure,
-    Filled,
-    Guess,
-    Listed,
-    Phrase,
-    Piece,
-    Planned,
-    Prepared,
-    Probed,
-    Shown,
-    Suggested,
-    Took,
-    Trained,
-    Validation,
-    Verified,
-    Watched,
-)
-from unmask.verbs import (
-    audit,
-    collocations,
-    compare,
-    demo,
-    evaluate,
-    fill,
-    plan,
-    prepare,
-    pretrain,
-    runs,
-    show,
-    verify,
-    watch,
-)
+from unmask import errors, results, verbs
+from unmask.errors import *  # noqa: F403
+from unmask.results import *  # noqa: F403
+from unmask.verbs import *  # noqa: F403
 
-if _TYPE_CHECKING:
-    from unmask.models.heads import load_boundary_head
-    from unmask.tokens.collator import Collator
+if _typing.TYPE_CHECKING:
+    from unmask.models.heads import load_boundary_head as load_boundary_head
+    from unmask.tokens.collator import Collator as Collator
 
 __version__ = _version("unmask")
 
+if not _typing.TYPE_CHECKING:  # type checkers and editors take all names, with their signatures, from the imports above
+    # what needs torch is loaded for those who ask for it
+    _HEAVY = {"Collator": "unmask.tokens.collator", "load_boundary_head": "unmask.models.heads"}
+    __all__ = ["__version__", *_HEAVY, *errors.__all__, *results.__all__, *verbs.__all__]
 
-def __getattr__(name: str) -> _Any:
-    """The collator and heads need torch, which is loaded for those who ask for it."""
-    if name == "Collator":
-        from unmask.tokens.collator import Collator
-
-        return Collator
-    if name == "load_boundary_head":
-        from unmask.models.heads import load_boundary_head
-
-        return load_boundary_head
-    raise AttributeError(f"module 'unmask' has no attribute {name!r}")
-
-
-__all__ = [
-    "Audited",
-    "BadInput",
-    "Band",
-    "Collator",
-    "Collocated",
-    "Comparison",
-    "Contender",
-    "Damaged",
-    "Demonstrated",
-    "Diverged",
-    "Evaluated",
-    "Figure",
-    "Filled",
-    "Guess",
-    "Interrupted",
-    "Listed",
-    "NoSpace",
-    "Phrase",
-    "Piece",
-    "Planned",
-    "Prepared",
-    "Probed",
-    "Refused",
-    "Shown",
-    "Suggested",
-    "Terminated",
-    "Took",
-    "Trained",
-    "UnmaskError",
-    "Validation",
-    "Verified",
-    "Watched",
-    "__version__",
-    "audit",
-    "collocations",
-    "compare",
-    "demo",
-    "evaluate",
-    "fill",
-    "load_boundary_head",
-    "plan",
-    "prepare",
-    "pretrain",
-    "runs",
-    "show",
-    "verify",
-    "watch",
-]
+    def __getattr__(name: str) -> object:
+        """What is heavy, when it is asked for."""
+        if name in _HEAVY:
+            return getattr(_import_module(_HEAVY[name]), name)
+        raise AttributeError(f"module 'unmask' has no attribute {name!r}")

@@ -19,27 +19,12 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
-from unmask import __version__, verbs
+from unmask import __version__
 from unmask.errors import EXIT_CODES, BadInput, Damaged, Interrupted, NoSpace, UnmaskError
-from unmask.results import plain
+from unmask.results import to_json
+from unmask.verbs.arguments import Location
+from unmask.verbs.commands import COMMANDS, LINED
 
-VERBS = (
-    verbs.demo,
-    verbs.prepare,
-    verbs.verify,
-    verbs.show,
-    verbs.audit,
-    verbs.collocations,
-    verbs.plan,
-    verbs.pretrain,
-    verbs.runs,
-    verbs.watch,
-    verbs.evaluate,
-    verbs.compare,
-    verbs.fill,
-)
-COMMANDS: dict[str, Callable[..., Any]] = {verb.__name__: verb for verb in VERBS}
-LINED = (verbs.show, verbs.fill)  # that take the lines of standard input for texts
 USAGE = 2
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 UNUSABLE = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -133,7 +118,7 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
     signature = inspect.signature(verb)
 
     def adapted(given: inspect.Parameter) -> inspect.Parameter:
-        kind: Any = {verbs.Location: Path, verbs.Location | None: Path | None}.get(hints[given.name], hints[given.name])
+        kind: Any = {Location: Path, Location | None: Path | None}.get(hints[given.name], hints[given.name])
         if given.kind is given.VAR_POSITIONAL:
             return given.replace(kind=given.POSITIONAL_ONLY, annotation=tuple[(kind, ...)], default=())
         if kind is Path and isinstance(given.default, str):
@@ -216,19 +201,11 @@ def _show(result: Any, as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from unmask.console.terminal import pages
+    from unmask.console.pages import pages
 
     console = Console()
     for page in pages(result):
         console.print(page, crop=False)  # a command to copy may be longer than a line
-
-
-def to_json(result: Any) -> str:
-    """A result as one line of JSON; paths are strings, and a number that is not finite is null."""
-    import json
-    from dataclasses import asdict
-
-    return json.dumps(plain(asdict(result)), ensure_ascii=False, allow_nan=False)
 
 
 def explain(error: BaseException) -> int:

@@ -1,10 +1,13 @@
 """What can go wrong, each kind with the exit code its command ends with.
 
 An error is one line that says what was wrong, where (file, line, field) and what to do. The table below
-is the one in the README; `unmask.cli` prints the line on stderr and exits with the code.
+is the one in the README; `unmask.cli` prints the line on stderr and exits with the code. Every error is public
+under its name: `unmask.BadInput`, and so on.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 
 class UnmaskError(Exception):
@@ -70,11 +73,11 @@ class Terminated(UnmaskError):
     meaning = "stopped by SIGTERM; the work so far is saved, --resume continues"
 
 
+ERRORS: tuple[type[UnmaskError], ...] = (UnmaskError, *UnmaskError.__subclasses__())
 EXIT_CODES: dict[int, str] = {
     0: "success",
     2: "usage: an unknown command or option (the line says which)",
-    **{
-        kind.code: kind.meaning
-        for kind in (UnmaskError, BadInput, Damaged, Refused, Diverged, NoSpace, Lost, Interrupted, Terminated)
-    },
+    **{error.code: error.meaning for error in ERRORS},
 }
+if not TYPE_CHECKING:  # a type checker sees the classes as they stand, and could not follow this
+    __all__ = [error.__name__ for error in ERRORS]

@@ -32,8 +32,8 @@ class Step(Protocol):
 
 
 @dataclass
-class Watched:
-    """One piece of work on somebody's screen."""
+class ProgressBar:
+    """One piece of work on somebody's screen: a bar that moves, or lines of a log."""
 
     title: str
     total: float | None
@@ -84,13 +84,13 @@ def task(title: str, total: float | None = None) -> Iterator[Step]:
         yield _silent
         return
     console, bars = audience
-    watched = Watched(title, total, bars, console)
+    bar = ProgressBar(title, total, bars, console)
     try:
-        yield watched
+        yield bar
     except BaseException:
-        watched.end(finished=False)
+        bar.end(finished=False)
         raise
-    watched.end(finished=True)
+    bar.end(finished=True)
 
 
 @contextmanager

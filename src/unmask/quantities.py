@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
+from unmask.results import Figure
+
 BAR = 24  # cells of a bar for a probability of one
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
@@ -66,3 +70,13 @@ def ago(seconds: float) -> str:
         if seconds >= length:
             return f"{seconds / length:.0f} {unit}"
     return f"{seconds:.0f} s"
+
+
+def with_interval(figure: Figure, form: str) -> tuple[str, str]:
+    """A figure and its interval; one document alone tells no interval.
+
+    >>> with_interval(Figure(0.25, 0.2, 0.3), ".1%"), with_interval(Figure(4.5, float("nan"), float("nan")), ".2f")
+    (('25.0%', '20.0% – 30.0%'), ('4.50', 'unknown'))
+    """
+    known = isfinite(figure.low) and isfinite(figure.high)
+    return f"{figure.value:{form}}", f"{figure.low:{form}} – {figure.high:{form}}" if known else "unknown"

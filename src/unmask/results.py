@@ -1,11 +1,15 @@
-"""What the verbs give back: typed, printable, and JSON by `dataclasses.asdict`."""
+"""What the verbs give back: typed, printable, and JSON by `to_json`.
+
+Every dataclass of this module is public under its name: `unmask.Figure`, and so on.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import asdict, dataclass, field, is_dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 def plain(value: Any) -> Any:
@@ -17,6 +21,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return None
     return str(value) if isinstance(value, Path) else value
+
+
+def to_json(result: Any) -> str:
+    """A result as one line of JSON; paths are strings, and a number that is not finite is null."""
+    return json.dumps(plain(asdict(result)), ensure_ascii=False, allow_nan=False)
 
 
 @dataclass(frozen=True)
@@ -73,7 +82,7 @@ class Trained:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Band:
+class Breakdown:
     """The same figures over a part of the hidden positions."""
 
     positions: int
@@ -97,8 +106,8 @@ class Evaluated:
     context_bits: Figure  # unigram entropy − loss: a lower bound on what the context tells, in bits
     most_frequent_top1: float  # the baseline that always says the most frequent token
     unigram_loss: float  # the baseline that knows only how frequent each token is
-    by_kind: dict[str, Band]  # masked, random, kept
-    by_frequency: dict[str, Band]
+    by_kind: dict[str, Breakdown]  # masked, random, kept
+    by_frequency: dict[str, Breakdown]
 
 
 @dataclass(frozen=True)
@@ -120,7 +129,7 @@ class Filled:
 
 
 @dataclass(frozen=True)
-class Piece:
+class ShownToken:
     """One token: what it is, what is shown of it, and with which others it was hidden."""
 
     text: str
@@ -135,7 +144,7 @@ class Shown:
     """A text under a policy."""
 
     policy: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ShownToken, ...]
     hidden: int
     tokens: int  # that may be hidden
     answer: str = ""  # what a decoder says
@@ -217,7 +226,7 @@ class Validation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watched:
+class RunStatus:
     """A run as it stands."""
 
     path: Path
@@ -239,11 +248,11 @@ class Watched:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listed:
+class RunList:
     """The runs below some folders, the last active first."""
 
     folders: tuple[Path, ...]
-    runs: tuple[Watched, ...]
+    runs: tuple[RunStatus, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,7 +266,7 @@ class Suggested:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Took:
+class PlanVsRun:
     """A plan beside what a run really took."""
 
     run: Path
@@ -296,7 +305,7 @@ class Planned:
     flops: float | None
     seconds: float | None  # validations among them
     suggested: Suggested
-    compared: Took | None = None
+    compared: PlanVsRun | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,7 +321,7 @@ class Probed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender:
+class ComparedRun:
     """One recipe of a comparison; what is not defined for it is none."""
 
     recipe: str
@@ -339,7 +348,7 @@ class Comparison:
     data: Path
     budget: dict[str, float]
     seed: int
-    contenders: tuple[Contender, ...]
+    runs: tuple[ComparedRun, ...]
     plot: Path
 
 
@@ -352,3 +361,7 @@ class Demonstrated:
     evaluated: Evaluated
     before: tuple[Filled, ...]
     after: tuple[Filled, ...]
+
+
+if not TYPE_CHECKING:  # a type checker sees the classes as they stand, and could not follow this
+    __all__ = [name for name, value in globals().items() if is_dataclass(value)]

@@ -43,14 +43,14 @@ def whole(run: Compares, tmp_path_factory: pytest.TempPathFactory) -> Comparison
 
 
 def test_each_recipe_has_the_same_budget_and_what_is_defined_for_it(whole: Comparison) -> None:
-    bert, electra, causal = whole.contenders
-    assert [each.recipe for each in whole.contenders] == list(NAMES)
-    assert {each.steps for each in whole.contenders} == {3} and len({each.tokens for each in whole.contenders}) == 1
+    bert, electra, causal = whole.runs
+    assert [each.recipe for each in whole.runs] == list(NAMES)
+    assert {each.steps for each in whole.runs} == {3} and len({each.tokens for each in whole.runs}) == 1
     assert causal.masked_loss is None and causal.hidden_bits_per_byte is None and not causal.text_bound
     assert bert.text_bits_per_byte is None and electra.text_bits_per_byte is None
     assert causal.text_bits_per_byte is not None
     assert causal.text_bits_per_byte.value == pytest.approx(causal.figures["bits_per_byte"], rel=1e-4)
-    for each in whole.contenders:
+    for each in whole.runs:
         assert set(each.probes) == {"order", "punctuation"}
         for probed in each.probes.values():
             assert probed.score.low <= probed.score.value <= probed.score.high
@@ -58,7 +58,7 @@ def test_each_recipe_has_the_same_budget_and_what_is_defined_for_it(whole: Compa
 
 
 def test_masked_figures_are_those_of_evaluate_on_the_part_that_restores(whole: Comparison, data: Path) -> None:
-    for each, part in zip(whole.contenders, ("model", "generator"), strict=False):
+    for each, part in zip(whole.runs, ("model", "generator"), strict=False):
         expected = evaluate(each.run / part, data, length=32)
         assert (each.masked_loss, each.masked_accuracy) == (expected.loss, expected.top1)
 
@@ -67,7 +67,7 @@ def test_the_directory_has_the_comparison_as_json_and_as_a_picture(whole: Compar
     assert json.loads((whole.path / "compare.json").read_text()) == plain(asdict(whole))
     assert whole.plot.read_bytes().startswith(b"\x89PNG")
     told = (whole.path / "README.md").read_text()
-    loss = whole.contenders[0].masked_loss
+    loss = whole.runs[0].masked_loss
     assert loss is not None and f"| bert-tiny | {loss.value:.2f} (" in told and "| causal-tiny | – | – |" in told
 
 
@@ -103,16 +103,16 @@ def test_stopped_in_the_second_recipe_it_goes_on_without_the_first(
     assert calls == list(names)
     again = run(out, names, resume=True)
     assert calls == [*names, "causal-tiny"]
-    assert [_timeless(each) for each in again.contenders] == [_timeless(each) for each in whole.contenders[1:]]
+    assert [_timeless(each) for each in again.runs] == [_timeless(each) for each in whole.runs[1:]]
     run(out, names, resume=True)
     assert len(calls) == 3
     with pytest.raises(Refused, match="cannot go on: seed was 0 and is now 1"):
         run(out, names, resume=True, seed=1)
 
 
-def _timeless(contender: object) -> dict[str, object]:
+def _timeless(compared_run: object) -> dict[str, object]:
     clock = {"seconds", "tokens_per_second", "run"}
-    return {name: value for name, value in plain(asdict(contender)).items() if name not in clock}  # type: ignore[call-overload]
+    return {name: value for name, value in plain(asdict(compared_run)).items() if name not in clock}  # type: ignore[call-overload]
 
 
 def test_asked_to_stop_between_two_measurements_it_stops_there(

@@ -1,6 +1,7 @@
+import json
 from collections.abc import Callable
 from dataclasses import asdict
-from math import log
+from math import exp, log
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from unmask.evaluation.intrinsic import evaluate
 from unmask.models.load import load
 from unmask.pretraining.validation import measure_masks
 from unmask.records import Blocks
-from unmask.results import Evaluated
+from unmask.results import Evaluated, to_json
 from unmask.tokens.collate import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer import tokenizer as tokenizers
@@ -124,10 +125,17 @@ def test_kinds_and_bands_each_cover_all_hidden_tokens(found: Evaluated) -> None:
     assert parts == pytest.approx([0.8, 0.1, 0.1], abs=0.05)
 
 
-def test_intervals_hold_their_figures(found: Evaluated) -> None:
-    for name in ("loss", "perplexity", "top1", "top5", "bits_per_byte", "context_bits"):
-        figure = getattr(found, name)
-        assert figure.low <= figure.value <= figure.high, name
+def test_what_follows_from_the_loss_has_the_interval_of_the_loss(found: Evaluated) -> None:
+    loss, perplexity, bits = found.loss, found.perplexity, found.bits_per_byte
+    assert (perplexity.low, perplexity.high) == pytest.approx((exp(loss.low), exp(loss.high)))
+    scale = bits.value / loss.value
+    assert (bits.low, bits.high) == pytest.approx((scale * loss.low, scale * loss.high))
+
+
+def test_figures_over_many_documents_are_not_known_exactly(found: Evaluated) -> None:
+    assert found.documents > 20
+    for figure in (found.loss, found.top1, found.top5, found.context_bits):
+        assert figure.low < figure.value < figure.high
 
 
 def test_a_sample_is_smaller_and_agrees(make_model: Make, data: Path, found: Evaluated) -> None:
@@ -201,5 +209,7 @@ def test_what_cannot_be_measured_is_refused_in_one_line(data: Path, make_model: 
         evaluate(tmp_path, data, length=64)
 
 
-def test_the_result_is_plain_data(found: Evaluated) -> None:
-    assert asdict(found)["loss"].keys() == {"value", "low", "high"}
+def test_the_result_is_json_to_the_last_number(found: Evaluated) -> None:
+    read = json.loads(to_json(found))
+    assert read["loss"] == asdict(found.loss) and read["positions"] == found.positions
+    assert read["by_kind"]["masked"]["top1"]["value"] == found.by_kind["masked"].top1.value

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from unmask.console.drawing import draw, legend
+from unmask.console.hiding import draw_shown, legend
 from unmask.corruption.policy import POLICIES
 from unmask.errors import BadInput
 from unmask.inference.show import show, show_all
@@ -62,7 +62,7 @@ def test_sentinels_and_their_answer(tokenizer):
 
 def test_the_drawing_has_the_text_above_and_what_is_seen_below(tokenizer):
     shown = show(tokenizer, TEXT, "word", rate=0.3)
-    lines = plain(draw(shown, width=80, colour=False)).splitlines()
+    lines = plain(draw_shown(shown, width=80, colour=False)).splitlines()
     assert lines[0] == f"word · {shown.hidden} of {shown.tokens} tokens hidden"
     above = " ".join(" ".join(lines[1::3]).split())
     assert above == " ".join(piece.text for piece in shown.pieces)
@@ -74,10 +74,10 @@ def test_the_drawing_has_the_text_above_and_what_is_seen_below(tokenizer):
 def test_colours_tell_what_signs_tell_without_them(tokenizer):
     shown = show(tokenizer, TEXT, "token", rate=0.9)
     assert {"masked", "random", "kept"} <= {piece.kind for piece in shown.pieces}
-    without = plain(draw(shown, colour=False))
+    without = plain(draw_shown(shown, colour=False))
     assert "~" in without and "=" in without and "\x1b" not in without
     console = Console(width=80, file=io.StringIO(), force_terminal=True, color_system="standard")
-    console.print(draw(shown), legend())
+    console.print(draw_shown(shown), legend())
     coloured = console.file.getvalue()
     for code in ("\x1b[1;31m", "\x1b[1;33m", "\x1b[1;32m"):  # red, yellow, green
         assert code in coloured

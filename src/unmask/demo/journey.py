@@ -17,7 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from unmask import progress
-from unmask.console.drawing import draw
+from unmask.console.documents import documents
+from unmask.console.hiding import draw_shown
 from unmask.evaluation.intrinsic import evaluate
 from unmask.inference.fill import fill
 from unmask.inference.show import show
@@ -61,7 +62,7 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
     sentence = blanks[0].text.replace("[MASK]", blanks[0].answer)
     hidden = show(dataset.tokenizer(), sentence, seed=seed)
     colour = console.color_system is not None
-    console.print(Padding(draw(hidden, width=console.width - 4, colour=colour), (0, 2)))
+    console.print(Padding(draw_shown(hidden, width=console.width - 4, colour=colour), (0, 2)))
 
     chapter(console, "3", "Pretrain", "an encoder learns to restore them from both sides")
     plan = recipe("tiny")  # in so short a time it gets further than a larger one
@@ -90,9 +91,8 @@ def corpus_in_figures(prepared: Prepared) -> Padding:
     table = Table(box=None, show_header=False, padding=(0, 2))
     table.add_column(style="dim")
     table.add_column(justify="right", style="bold")
-    table.add_row("documents read", f"{prepared.counts['read']:,}")
-    for reason in ("malformed", "empty", "short", "duplicate"):
-        table.add_row(f"left out: {reason}", f"{prepared.counts[reason]:,}")
+    for what, count in documents(prepared):
+        table.add_row(f"documents {what}", f"{count:,}")
     table.add_row("tokens to train on", f"{prepared.tokens['train']:,}")
     table.add_row("tokens held out", f"{prepared.tokens['valid']:,}")
     table.add_row("vocabulary", f"{prepared.vocabulary:,}")

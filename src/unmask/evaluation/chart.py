@@ -36,7 +36,7 @@ class Panel:
 
 def panels(comparison: Comparison) -> Iterator[Panel]:
     """Every panel that has something to show."""
-    all_ = comparison.contenders
+    all_ = comparison.runs
     for title, name, percent in (
         ("Masked loss, nats a hidden token", "masked_loss", False),
         ("Masked accuracy", "masked_accuracy", True),
@@ -63,7 +63,7 @@ def chart(comparison: Comparison) -> bytes:
     """Draw it."""
     shown = list(panels(comparison))
     down = -(-len(shown) // ACROSS)
-    names = [each.recipe for each in comparison.contenders]
+    names = [each.recipe for each in comparison.runs]
     high = 0.9 + 0.32 * len(names)
     with matplotlib.rc_context(STYLE):
         drawing = Drawing(figsize=(12, 0.3 + high * down), dpi=110, layout="constrained")

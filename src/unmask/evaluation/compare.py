@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from unmask.console.terminal import compared
 from unmask.errors import BadInput
 from unmask.evaluation import intrinsic
 from unmask.evaluation.chart import chart
+from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.evaluation.features import encoder_of, load_encoder
 from unmask.evaluation.ledger import Ledger, open_ledger
 from unmask.evaluation.likelihood import bits_per_byte
@@ -26,7 +26,7 @@ from unmask.planning.cost import cost_of
 from unmask.pretraining.pretrain import Pretraining, pretrain
 from unmask.pretraining.settings import Recipe
 from unmask.progress import say
-from unmask.results import Comparison, Contender, Figure, Probed, plain
+from unmask.results import ComparedRun, Comparison, Figure, Probed, plain
 from unmask.tokens.collate import HELD_OUT_LENGTH
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint
@@ -95,13 +95,13 @@ def compare(
     }
     with open_ledger(out, asked, resume=resume) as ledger, interruptible() as interruption:
         setting = Setting(dataset, out, seed, questions, ledger, interruption)
-        contenders = tuple(contender(entry, setting) for entry in entries)
+        runs = tuple(compared_run(entry, setting) for entry in entries)
         comparison = Comparison(
             path=out,
             data=data,
             budget={name: value for name, value in asked["budget"].items() if value is not None},  # type: ignore[attr-defined]
             seed=seed,
-            contenders=contenders,
+            runs=runs,
             plot=out / "compare.png",
         )
         write_json(out / "compare.json", plain(asdict(comparison)))
@@ -113,11 +113,11 @@ def compare(
 
 def readme(comparison: Comparison) -> str:
     """The tables, in Markdown."""
-    parts = [f"# {', '.join(each.recipe for each in comparison.contenders)}, under the same budget"]
+    parts = [f"# {', '.join(each.recipe for each in comparison.runs)}, under the same budget"]
     parts.append(
         "What is defined for each of them, with 95 % intervals; one seed. `compare.json` has the same and more."
     )
-    for heads, lines in compared(comparison):
+    for heads, lines in comparison_tables(comparison):
         rule = ["---", *["---:"] * (len(heads) - 1)]
         parts.append("\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *lines)))
     return "\n\n".join([*parts, f"![compare.png]({comparison.plot.name})"]) + "\n"
@@ -166,7 +166,7 @@ def entry_of(recipe: Recipe, dataset: Dataset, seed: int, budget: Budget, flops:
     return Entry(recipe, budget, masked, "bound" in objective.terms)
 
 
-def contender(entry: Entry, setting: Setting) -> Contender:
+def compared_run(entry: Entry, setting: Setting) -> ComparedRun:
     """One recipe: trained, measured and asked."""
     run, recipe = setting.out / entry.recipe.name, entry.recipe
     say(f"[bold cyan]{recipe.name}[/]")
@@ -179,7 +179,7 @@ def contender(entry: Entry, setting: Setting) -> Contender:
     if entry.masked:
         masked = setting.once(entry, "masks", lambda: restored(run / str(entry.masked), entry, setting))
     text = setting.once(entry, "likelihood", lambda: likelihood(run, trained["steps"], entry, setting))
-    return Contender(
+    return ComparedRun(
         recipe=recipe.name,
         run=run,
         parameters=trained["parameters"],

@@ -26,7 +26,7 @@ from unmask.models.load import Loaded, load
 from unmask.models.sparse import logits_at
 from unmask.progress import task
 from unmask.records import Batch, Flags, Ids, Integers
-from unmask.results import Band, Evaluated, Figure
+from unmask.results import Breakdown, Evaluated, Figure
 from unmask.tokens.collate import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.tokenizer import encode
@@ -175,14 +175,14 @@ def figures(model: Path, data: Path, restored: Restored, counts: Integers, token
     )
 
 
-def _by(names: tuple[str, ...], groups: NDArray[np.int8], restored: Restored) -> dict[str, Band]:
+def _by(names: tuple[str, ...], groups: NDArray[np.int8], restored: Restored) -> dict[str, Breakdown]:
     """The figures of each group that has a hidden token."""
     parts = {}
     for number, name in enumerate(names):
         if (inside := groups == number).any():
             loss = mean(restored.losses[inside], restored.documents[inside])
             top1 = share(restored.ranks[inside] < 1, restored.documents[inside])
-            parts[name] = Band(positions=int(inside.sum()), loss=loss, top1=top1)
+            parts[name] = Breakdown(positions=int(inside.sum()), loss=loss, top1=top1)
     return parts
 
 

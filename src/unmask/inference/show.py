@@ -1,6 +1,6 @@
 """A text as the model will see it: what it is, what is shown of it, and what is hidden together.
 
-In: a tokenizer, a text and a policy. Out: a `Shown`, which JSON can hold and `unmask.console.drawing` draws.
+In: a tokenizer, a text and a policy. Out: a `Shown`, which JSON can hold and `unmask.console.hiding` draws.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from unmask.corruption.policy import POLICIES
 from unmask.corruption.schedule import Plan, corrupt_by, parse
 from unmask.errors import BadInput
 from unmask.records import Blocks, Corrupted, Vocabulary
-from unmask.results import Piece, Shown
+from unmask.results import Shown, ShownToken
 from unmask.tokens.spans.lexicon import mark
 from unmask.tokens.spans.phrases import lexicon
 from unmask.tokens.tokenizer.sentinels import add_sentinels, sentinel_vocabulary
@@ -88,7 +88,7 @@ def _shown(
     order = np.zeros_like(unit[0]) if corrupted.order is None else corrupted.order[0]
     seen = list(_seen(blocks, corrupted, known))
     pieces = [
-        Piece(spell(original), spell(shown) if kind != "gone" else "", kind, int(number), int(nth))
+        ShownToken(spell(original), spell(shown) if kind != "gone" else "", kind, int(number), int(nth))
         for original, (shown, kind), number, nth in zip(blocks.ids[0].tolist(), seen, unit[0], order, strict=True)
     ]
     answer = "" if corrupted.answer is None else " ".join(spell(number) for number in corrupted.answer.ids[0].tolist())

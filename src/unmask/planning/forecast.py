@@ -15,7 +15,7 @@ from unmask.planning.cost import Cost, Imagined, cost_of, without_marks
 from unmask.planning.hardware import Hardware, fastest_here, this_machine
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.settings import PretrainSettings, Recipe
-from unmask.results import Planned, Suggested, Took
+from unmask.results import Planned, PlanVsRun, Suggested
 from unmask.runs.history import read_history, summarize
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget, seconds_a_step, seconds_a_validated_token
@@ -179,7 +179,7 @@ def compare_with_run(planned: Planned, run: Path) -> Planned:
     took = summarize(read_history(run))
     if not took.step or planned.seconds_per_step is None:
         raise BadInput(f"{run}: there is nothing to compare; it needs logged steps, and the plan --hardware or --data")
-    beside = Took(
+    beside = PlanVsRun(
         run=run,
         steps=took.step,
         planned=planned.seconds_per_step * took.step,

@@ -21,7 +21,7 @@ from typing import Any
 
 from unmask.errors import BadInput, Damaged, Refused
 from unmask.files import seal_holds
-from unmask.results import FigureTitle, Validation, Watched
+from unmask.results import FigureTitle, RunStatus, Validation
 from unmask.runs.description import figure_titles
 from unmask.runs.directory import (
     CHECKPOINT_INDEX,
@@ -163,12 +163,12 @@ def find_runs(folders: Iterable[Path]) -> Iterator[Path]:
             below[:] = sorted(name for name in below if not name.startswith("."))
 
 
-def summarize(history: History) -> Watched:
+def summarize(history: History) -> RunStatus:
     """A run in figures."""
     last: Line = history.trained[-1] if history.trained else {}
     measured = tuple(map(_validation, history.validated))
     names = [title.name for title in history.titles]
-    return Watched(
+    return RunStatus(
         path=history.path,
         state=history.state,
         recipe=str(history.description.get("name", "")),

@@ -16,7 +16,7 @@ from typing import Any
 
 from unmask.files import write_bytes, write_text
 from unmask.quantities import brief, duration
-from unmask.results import Watched
+from unmask.results import RunStatus
 from unmask.runs.description import flat
 from unmask.runs.history import HELD_OUT, History, read_history, summarize
 
@@ -100,7 +100,7 @@ def page(history: History, svg: str, facts: Mapping[str, str]) -> str:
 """
 
 
-def _headline_figures(run: Watched) -> Iterable[tuple[str, str]]:
+def _headline_figures(run: RunStatus) -> Iterable[tuple[str, str]]:
     measured = {} if run.last is None else run.last.figures
     for title in run.titles:
         if title.name in measured:
@@ -121,7 +121,7 @@ def _told(history: History, facts: Mapping[str, str]) -> dict[str, str]:
     return {name: str(value) for name, value in told.items() if value is not None}
 
 
-def _use(run: Watched, history: History) -> str:
+def _use(run: RunStatus, history: History) -> str:
     place = shlex.quote(str(run.path))
     if run.state != "finished":
         return f"<p>The model is there when the run is finished.</p>{_code(f'unmask watch {place}')}"

@@ -2,48 +2,29 @@
 
 In: paths and plain settings. Out: the results of `unmask.results`. The signature is the command's help, and
 what is heavy is imported inside the functions, so that asking for help loads no engine.
+
+A verb is added by writing it below `@verb` in one of these modules: the command line, `import unmask` and `--help`
+take it from there.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from unmask.results import Demonstrated
-from unmask.verbs.arguments import Location
-from unmask.verbs.data import collocations, prepare, verify
-from unmask.verbs.hiding import audit, show
-from unmask.verbs.training import plan, pretrain, runs, watch
-from unmask.verbs.using import compare, evaluate, fill
+# A folder that has the name of a verb is loaded before it: loading one later would put the folder in the verb's place.
+import unmask.demo
+import unmask.runs  # noqa: F401
 
-__all__ = [
-    "Location",
-    "audit",
-    "collocations",
-    "compare",
-    "demo",
-    "evaluate",
-    "fill",
-    "plan",
-    "prepare",
-    "pretrain",
-    "runs",
-    "show",
-    "verify",
-    "watch",
-]
+# isort: off
+# In the order of `unmask --help`, which is the order of a journey.
+from unmask.verbs.journey import *  # noqa: F403
+from unmask.verbs.data import *  # noqa: F403
+from unmask.verbs.hiding import *  # noqa: F403
+from unmask.verbs.training import *  # noqa: F403
+from unmask.verbs.using import *  # noqa: F403
+# isort: on
 
+from unmask.verbs.commands import COMMANDS
 
-def demo(*, out: Location = "demo", minutes: float = 2.5, seed: int = 0) -> Demonstrated:
-    """Take the whole journey on text that is already on this machine.
-
-    The interpreter's and the libraries' documentation is prepared, hidden, trained on and filled, with the story
-    told on the way.
-
-    Args:
-        out: Where the data directory and the run are written; a demo that is there is replaced.
-        minutes: How long to train.
-        seed: Where the weights, the order of the blocks and the hidden positions come from.
-    """
-    from unmask.demo.journey import demo as run
-
-    return run(Path(out), minutes, seed)
+if not TYPE_CHECKING:  # a type checker sees the functions as they stand, and could not follow this
+    __all__ = [*COMMANDS]

@@ -1,14 +1,16 @@
-"""Raw text to a data directory, and what there is to find in one."""
+"""Raw text to a data directory, and whether one is still what it was."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from unmask.errors import BadInput, Refused
-from unmask.results import Collocated, Prepared, Verified
+from unmask.errors import BadInput
+from unmask.results import Prepared, Verified
 from unmask.verbs.arguments import Location, text_of
+from unmask.verbs.commands import verb
 
 
+@verb
 def prepare(
     *sources: Location,
     out: Location,
@@ -69,6 +71,7 @@ def prepare(
     )
 
 
+@verb
 def verify(path: Location, /) -> Verified:
     """Check every file of a data directory against its manifest.
 
@@ -80,48 +83,3 @@ def verify(path: Location, /) -> Verified:
     from unmask.tokens.store.manifest import verify as run
 
     return run(Path(path))
-
-
-def collocations(
-    data: Location,
-    /,
-    *,
-    out: Location | None = None,
-    top: int = 20_000,
-    longest: int = 5,
-    least: int = 10,
-    overwrite: bool = False,
-) -> Collocated:
-    """Find the word sequences of a data directory that belong together.
-
-    Those that no split of theirs explains (PMI-masking), best first. The list is text, a phrase a line: strike out
-    lines, add some, and give it to pretrain, audit or show with --phrases.
-
-    Args:
-        data: A data directory made by prepare.
-        out: The list to write; without it the best are only shown.
-        top: How many to keep.
-        longest: How many words a collocation has at the most.
-        least: Only what occurs more often than this.
-        overwrite: Replace a list that is already there, edited or not.
-    """
-    from time import perf_counter
-
-    from unmask.tokens.store.manifest import read
-
-    read(Path(data))  # a wrong path is told before anything heavy is loaded
-    if out is not None and Path(out).exists() and not overwrite:
-        raise Refused(f"{out}: is already there; name another file, or replace it with --overwrite")
-    from unmask.tokens.examine import collocations as run
-    from unmask.tokens.spans.phrases import write_list
-
-    began = perf_counter()
-    found = run(data, longest=longest, least=least, top=top)
-    if out is not None:
-        write_list(found, Path(out))
-    return Collocated(
-        data=Path(data),
-        path=None if out is None else Path(out),
-        phrases=tuple(found),
-        seconds=perf_counter() - began,
-    )

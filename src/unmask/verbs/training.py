@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.errors import BadInput
-from unmask.results import Listed, Planned, Trained, Watched
+from unmask.results import Planned, RunList, RunStatus, Trained
 from unmask.verbs.arguments import Location, named, text_of
+from unmask.verbs.commands import verb
 
 LEAST_VOCABULARY = 16  # five special tokens, and something to say
 
 
+@verb
 def plan(
     *,
     recipe: str = "mini",
@@ -72,6 +74,7 @@ def plan(
     return planned if compare is None else forecast.compare_with_run(planned, Path(compare))
 
 
+@verb
 def pretrain(
     data: Location,
     /,
@@ -175,7 +178,8 @@ def pretrain(
     )
 
 
-def runs(*folders: Location) -> Listed:
+@verb
+def runs(*folders: Location) -> RunList:
     """List runs with their state and their held-out figures.
 
     A run is finished, running (a live process holds its lock), stopped, damaged, or foreign: made by a version whose
@@ -189,7 +193,8 @@ def runs(*folders: Location) -> Listed:
     return list_runs(Path(folder) for folder in folders or (".",))
 
 
-def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> Watched:
+@verb
+def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> RunStatus:
     """Follow a run until it ends or is stopped, and say which.
 
     A panel that moves on a terminal, a line for each new validation in a log; the run itself is not disturbed.
@@ -199,6 +204,7 @@ def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> Watc
         once: Say where the run stands now, and leave.
         seconds: How long to wait between two looks.
     """
+    from unmask.console.live import live
     from unmask.runs.watch import watch as follow
 
-    return follow(Path(run), once=once, seconds=seconds)
+    return follow(Path(run), once=once, seconds=seconds, display=live)

@@ -7,8 +7,10 @@ from pathlib import Path
 from unmask.errors import BadInput
 from unmask.results import Comparison, Evaluated, Filled
 from unmask.verbs.arguments import Location, named, standard_input, text_of
+from unmask.verbs.commands import takes_lines, verb
 
 
+@verb
 def evaluate(
     model: Location,
     data: Location,
@@ -40,6 +42,7 @@ def evaluate(
     return run(Path(model), Path(data), length=length, seed=seed, rate=rate, limit=limit)
 
 
+@verb
 def compare(
     *,
     recipes: str,
@@ -97,6 +100,8 @@ def compare(
     )
 
 
+@verb
+@takes_lines
 def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...] = ()) -> list[Filled]:
     """Fill the blanks of texts, with probabilities.
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
 
 from unmask.errors import BadInput, Damaged
 from unmask.tokens.tokenizer.tokenizer import KINDS, Encoded, encode, load, save, vocabulary
@@ -183,6 +183,19 @@ def test_a_saved_tokenizer_loads_as_it_was(kind: str, trained: Trained, several:
     assert vocabulary(loaded) == vocabulary(trained(kind))
     assert loaded.model_max_length == 512
     assert set(loaded("a")) == {"input_ids", "attention_mask"}
+
+
+@pytest.mark.parametrize("family", [None, "bert", "modernbert", "roberta", "xlm-roberta", "t5"])
+def test_a_directory_of_ours_loads_as_auto_tokenizer_would_load_it(
+    family: str | None, kind: str, trained: Trained, several: list[str], tmp_path: Path
+) -> None:
+    save(trained(kind), tmp_path)
+    if family:  # in a model's directory, AutoTokenizer goes by the model too
+        AutoConfig.for_model(family).save_pretrained(tmp_path)
+    ours, theirs = load(tmp_path), AutoTokenizer.from_pretrained(tmp_path)
+    assert ours(several)["input_ids"] == theirs(several)["input_ids"]
+    for name in ("special_tokens_map", "all_special_ids", "model_max_length", "model_input_names", "padding_side"):
+        assert getattr(ours, name) == getattr(theirs, name)
 
 
 def test_the_saved_files_say_what_transformers_4_57_understands(kind: str, trained: Trained, tmp_path: Path) -> None:

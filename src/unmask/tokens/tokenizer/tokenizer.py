@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer, models
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput, Damaged
 from unmask.records import Flags, Ids, Vocabulary
@@ -59,7 +59,7 @@ def load(path: Path | str) -> PreTrainedTokenizerFast:
     if not path.is_dir():
         raise BadInput(f"{path}: no such directory; give one that holds a tokenizer.json")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+        tokenizer = _read(path)
     except Exception as error:  # tokenizers raises a bare Exception for a tokenizer.json it cannot read
         if (path / "tokenizer.json").is_file():
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
@@ -68,6 +68,17 @@ def load(path: Path | str) -> PreTrainedTokenizerFast:
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise BadInput(f"{path}: a slow tokenizer, which knows no words; convert it to a tokenizer.json")
     return _as_written(tokenizer, path / "tokenizer.json")
+
+
+def _read(path: Path) -> object:
+    """The tokenizer as transformers reads it; one of its plain class, as ours are, without importing torch."""
+    config = path / "tokenizer_config.json"
+    declared = json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
+    if declared.get("tokenizer_class") == "PreTrainedTokenizerFast" and "auto_map" not in declared:
+        return PreTrainedTokenizerFast.from_pretrained(path, local_files_only=True)
+    from transformers import AutoTokenizer  # which knows the classes of all models, and so takes torch
+
+    return AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
 
 
 def _as_written(tokenizer: PreTrainedTokenizerFast, file: Path) -> PreTrainedTokenizerFast:

@@ -1,6 +1,8 @@
 """Results for people, at 80 columns and without colour."""
 
 import io
+import typing
+from collections.abc import Callable
 from dataclasses import replace
 from math import nan
 from pathlib import Path
@@ -8,27 +10,28 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from unmask.console.terminal import drawn, pages
+from unmask.cli import COMMANDS
+from unmask.console.pages import draw, pages
 from unmask.results import (
-    Band,
+    Breakdown,
     Collocated,
+    ComparedRun,
     Comparison,
-    Contender,
     Evaluated,
     Figure,
     Filled,
     Guess,
     Phrase,
-    Piece,
     Prepared,
     Probed,
     Shown,
+    ShownToken,
     Trained,
     Verified,
 )
 
 FIGURE = Figure(0.25, 0.2, 0.3)
-BAND = Band(positions=1234, loss=FIGURE, top1=FIGURE)
+PART = Breakdown(positions=1234, loss=FIGURE, top1=FIGURE)
 EVALUATED = Evaluated(
     model="run",
     data="data",
@@ -42,8 +45,8 @@ EVALUATED = Evaluated(
     context_bits=Figure(2.25, 2.0, 2.5),
     most_frequent_top1=0.05,
     unigram_loss=6.25,
-    by_kind={"masked": BAND, "random": BAND, "kept": BAND},
-    by_frequency={"rank 1 to 100": BAND, "no word: punctuation": BAND},
+    by_kind={"masked": PART, "random": PART, "kept": PART},
+    by_frequency={"rank 1 to 100": PART, "no word: punctuation": PART},
 )
 FILLED = Filled(
     text="The [MASK] barks [bold]at[/bold] [MASK].",
@@ -83,7 +86,11 @@ COLLOCATED = Collocated(
 )
 SHOWN = Shown(
     policy="token",
-    pieces=(Piece("the", "the", "shown"), Piece("cat", "[MASK]", "masked", 1), Piece("sat", "sat", "kept", 2)),
+    pieces=(
+        ShownToken("the", "the", "shown"),
+        ShownToken("cat", "[MASK]", "masked", 1),
+        ShownToken("sat", "sat", "kept", 2),
+    ),
     hidden=2,
     tokens=3,
 )
@@ -93,7 +100,7 @@ ALL = [PREPARED, VERIFIED, TRAINED, EVALUATED, FILLED, COLLOCATED, SHOWN]
 def printed(result: object, **console: object) -> str:
     terminal = Console(width=80, **{"no_color": True, "force_terminal": False, **console})  # type: ignore[arg-type]
     with terminal.capture() as capture:
-        terminal.print(drawn(result))
+        terminal.print(draw(result))
     return capture.get()
 
 
@@ -103,6 +110,13 @@ def test_every_result_fits_80_columns_and_needs_no_colour(result: object) -> Non
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text  # nothing was cut off to fit
+
+
+@pytest.mark.parametrize("verb", COMMANDS.values(), ids=COMMANDS)
+def test_whatever_a_verb_gives_is_drawn(verb: Callable[..., object]) -> None:
+    result = typing.get_type_hints(verb)["return"]
+    each = typing.get_args(result)[0] if typing.get_origin(result) is list else result
+    assert draw.dispatch(each) is not draw.dispatch(object)
 
 
 def test_what_was_read_and_left_out_is_counted() -> None:
@@ -167,12 +181,12 @@ def test_the_legend_stands_once_below_all_that_is_shown() -> None:
 
 def test_what_nobody_draws_is_refused() -> None:
     with pytest.raises(TypeError, match="nothing draws a int"):
-        drawn(3)
+        draw(3)
 
 
 def test_too_few_held_out_documents_are_said_to_be_too_few() -> None:
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(drawn(replace(EVALUATED, documents=3)))
+    console.print(draw(replace(EVALUATED, documents=3)))
     assert "Only 3 held-out documents" in console.export_text(clear=False)
     assert "Only 300" not in console.export_text()
 
@@ -180,15 +194,15 @@ def test_too_few_held_out_documents_are_said_to_be_too_few() -> None:
 def test_a_model_that_fills_no_blanks_is_told_with_its_own_figures_and_not_sent_to_fill_any() -> None:
     writes = replace(TRAINED, recipe="causal", figures={"accuracy": 0.21, "bits_per_byte": 2.125}, fills=False)
     console = Console(width=90, file=io.StringIO())
-    console.print(drawn(writes))
+    console.print(draw(writes))
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "bits per byte" in said and "2.125" in said and "masked" not in said and "unmask fill" not in said
 
 
-def contender(recipe: str, **known: Figure) -> Contender:
+def compared_run(recipe: str, **known: Figure) -> ComparedRun:
     figures = {"masked_loss": None, "masked_accuracy": None, "hidden_bits_per_byte": None, "text_bits_per_byte": None}
     probed = Probed(kind="tagging", score=FIGURE, untrained=FIGURE, majority=0.0, learnt=600, tested=400)
-    return Contender(
+    return ComparedRun(
         recipe=recipe,
         run=Path("compare") / recipe,
         parameters=7_391_744,
@@ -205,17 +219,17 @@ def contender(recipe: str, **known: Figure) -> Contender:
 
 def test_a_comparison_fits_80_columns_and_says_what_is_not_defined_and_what_is_a_bound() -> None:
     bits = Figure(2.5, 2.25, 2.75)
-    contenders = (
-        contender("bert-small", masked_loss=bits, masked_accuracy=FIGURE),
-        contender("causal", text_bits_per_byte=bits),
-        contender("diffusion", masked_loss=bits, masked_accuracy=FIGURE, text_bits_per_byte=bits),
+    runs = (
+        compared_run("bert-small", masked_loss=bits, masked_accuracy=FIGURE),
+        compared_run("causal", text_bits_per_byte=bits),
+        compared_run("diffusion", masked_loss=bits, masked_accuracy=FIGURE, text_bits_per_byte=bits),
     )
     made = Comparison(
         path=Path("compare"),
         data=Path("data"),
         budget={"tokens": 2_000_000},
         seed=0,
-        contenders=contenders,
+        runs=runs,
         plot=Path("compare/compare.png"),
     )
     shown = printed(made)

@@ -1,6 +1,6 @@
-"""Runs and plans for people: a table of runs, a run that is going on, what a training would take.
+"""Runs for people: a table of them, one as it stands, one that is going on.
 
-In: `Listed`, `Watched` and `Planned`. Out: what a console of rich prints, at 80 columns and without colour too.
+In: `RunList` and `RunStatus`. Out: what a console of rich prints, at 80 columns and without colour too.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unmask.console.layout import fact, headline, next_command, page, table
-from unmask.quantities import ago, bar, brief, duration, size
-from unmask.results import Listed, Planned, Took, Validation, Watched
+from unmask.console.layout import headline, next_command, page, table
+from unmask.quantities import ago, bar, brief, duration
+from unmask.results import RunList, RunStatus, Validation
 
 SPARKS = "▁▂▃▄▅▆▇█"
 COLOURS = {"running": "cyan", "finished": "green", "stopped": "yellow", "damaged": "red", "foreign": "red"}
@@ -27,7 +27,7 @@ ENDINGS = {
 }
 
 
-def draw_runs(listed: Listed) -> RenderableType:
+def draw_runs(listed: RunList) -> RenderableType:
     """Two lines for each run: what it is called and its state, then where it stands."""
     where = Path(" ".join(map(str, listed.folders)))
     count = f"{len(listed.runs)} run{'' if len(listed.runs) == 1 else 's'}"
@@ -39,7 +39,7 @@ def draw_runs(listed: Listed) -> RenderableType:
     return page(headline("Found", where, count), *([rows] if listed.runs else []), next_command(hint))
 
 
-def _in_short(run: Watched) -> str:
+def _in_short(run: RunStatus) -> str:
     """Where a run stands, in a line."""
     if run.problem:
         return run.problem
@@ -51,7 +51,7 @@ def _in_short(run: Watched) -> str:
     return " · ".join(filter(None, parts))
 
 
-def draw_run(run: Watched) -> RenderableType:
+def draw_run(run: RunStatus) -> RenderableType:
     """A run as it stands, and what one may do."""
     parts: list[RenderableType] = [headline(run.state.capitalize(), run.path, ENDINGS[run.state]), _facts(run)]
     if run.problem:
@@ -65,7 +65,7 @@ def draw_run(run: Watched) -> RenderableType:
     return page(*parts)
 
 
-def panel(run: Watched) -> RenderableType:
+def panel(run: RunStatus) -> RenderableType:
     """A run that is going on, for a console that is drawn again and again."""
     share = run.step / run.steps if run.steps else 0.0
     left = "timing its steps" if run.state == "running" else ""
@@ -75,7 +75,7 @@ def panel(run: Watched) -> RenderableType:
     return Group(headline(run.state.capitalize(), run.path, run.recipe), Text(""), gauge, Text(""), _facts(run))
 
 
-def _facts(run: Watched) -> RenderableType:
+def _facts(run: RunStatus) -> RenderableType:
     headline = run.titles[0]
     values = [each.figures[headline.name] for each in run.validations if isfinite(each.figures[headline.name])]
     rows = [
@@ -98,67 +98,7 @@ def _facts(run: Watched) -> RenderableType:
     return table(("", ""), [row for row in rows if row[1]], numbers=())
 
 
-def draw_plan(plan: Planned) -> RenderableType:
-    """What a training would take, and the command that begins it."""
-    rows = [
-        ("parameters", f"{plan.parameters:,}", _optimizers(plan)),
-        ("a step", f"{plan.batch_size * plan.length:,} tokens", _batch(plan)),
-        ("operations", f"{brief(plan.flops_per_token)}FLOP", f"a token; {brief(plan.flops_per_step)}FLOP a step"),
-        ("checkpoint", size(plan.checkpoint), "weights and the optimizers' state"),
-    ]
-    if plan.steps is not None and plan.tokens is not None and plan.flops is not None:
-        passes = f", {plan.passes:.2f} passes over the data" if plan.passes else ""
-        rows.append(("training", f"{brief(plan.tokens)} tokens", f"{plan.steps:,} steps{passes}"))
-        rows.append(("", f"{brief(plan.flops)}FLOP", "in all"))
-    if plan.seconds_per_step is not None:
-        each = f"{plan.seconds_per_step:.3g} s a step"
-        rows.append(("time", duration(plan.seconds) if plan.seconds is not None else each, f"{each}, {_speed(plan)}"))
-    suggested = plan.suggested
-    rates = ", ".join(f"{name} {rate:.2g}" for name, rate in suggested.learning_rates.items())
-    flags = f"--micro-batch {suggested.micro_batch} --batch-size {suggested.batch_size}"
-    precision = "" if suggested.precision == "float32" else f" --precision {suggested.precision}"
-    return page(
-        headline("Planned", Path(plan.recipe), f"on {plan.hardware}, {plan.precision}"),
-        table(("", "", ""), rows, numbers=(1,)),
-        table(("memory on each device", ""), _memory(plan), numbers=(1,)),
-        *_comparison(plan.compared),
-        fact("suggested", f"{flags}{precision}; learning rates {rates}"),
-    )
-
-
-def _optimizers(plan: Planned) -> str:
-    return ", ".join(f"{name} {brief(count)}" for name, count in plan.by_optimizer.items() if count)
-
-
-def _batch(plan: Planned) -> str:
-    return f"{plan.batch_size} blocks of {plan.length}, {plan.micro_batch} at once"
-
-
-def _speed(plan: Planned) -> str:
-    share = f"{plan.utilisation:.0%}" if plan.utilisation is not None else "all"
-    return f"{share} of {brief(plan.peak * plan.devices)}FLOP/s"
-
-
-def _memory(plan: Planned) -> list[tuple[str, str]]:
-    total = sum(plan.memory.values())
-    rows = [(name, size(count)) for name, count in plan.memory.items()]
-    return [*rows, ("in all", size(total)), ("there is", size(plan.memory_there))]
-
-
-def _comparison(compared: Took | None) -> list[RenderableType]:
-    """A plan beside the run, the difference as a share of what it really took."""
-    if compared is None:
-        return []
-    off = compared.planned / compared.took - 1 if compared.took else 0.0
-    rows = [
-        (f"{compared.steps:,} steps", "planned", "took"),
-        ("time", duration(compared.planned), f"{duration(compared.took)}  ({off:+.0%})"),
-        ("tokens", f"{compared.tokens_planned:,}", f"{compared.tokens:,}"),
-    ]
-    return [headline("Compared", compared.run, "with what it really took"), table(("", "", ""), rows, numbers=(1, 2))]
-
-
-def validation_line(run: Watched, validation: Validation) -> str:
+def validation_line(run: RunStatus, validation: Validation) -> str:
     """One validation as a line of a log."""
     steps = f" of {run.steps:,}" if run.steps else ""
     end = " · the end" if validation.final else ""
@@ -177,11 +117,11 @@ def sparkline(values: list[float]) -> str:
     return "".join(SPARKS[int((value - low) / reach * (len(SPARKS) - 1) + 0.5) if reach else 0] for value in values)
 
 
-def _steps(run: Watched) -> str:
+def _steps(run: RunStatus) -> str:
     return f"{run.step:,} of {run.steps:,}" if run.steps else f"{run.step:,}"
 
 
-def _measured(run: Watched, validation: Validation | None) -> str:
+def _measured(run: RunStatus, validation: Validation | None) -> str:
     """The first two figures that people look at."""
     if validation is None:
         return ""

@@ -17,46 +17,39 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from unmask.console.dashboard import draw_plan, draw_run, draw_runs
-from unmask.console.drawing import draw, draw_audit, legend
+from unmask.console.documents import documents
+from unmask.console.hiding import draw_audit, draw_shown, legend
 from unmask.console.layout import fact, headline, next_command, page, table
-from unmask.quantities import bar, brief, duration, size
+from unmask.console.plan import draw_plan
+from unmask.console.runs import draw_run, draw_runs
+from unmask.evaluation.comparison_tables import comparison_tables
+from unmask.quantities import bar, duration, size, with_interval
 from unmask.results import (
     Audited,
-    Band,
+    Breakdown,
     Collocated,
     Comparison,
-    Contender,
     Demonstrated,
     Evaluated,
-    Figure,
     Filled,
     Guess,
-    Listed,
     Planned,
     Prepared,
+    RunList,
+    RunStatus,
     Shown,
     Trained,
     Verified,
-    Watched,
 )
 
 FEW = 20  # documents, below which an interval that knows documents is not to be believed
 BEST = 30  # collocations that are shown
-LEFT_OUT = {
-    "malformed": "malformed, in quarantine.jsonl",
-    "empty": "left out: empty",
-    "short": "left out: too short",
-    "duplicate": "left out: exact duplicates",
-    "train": "to train on",
-    "valid": "held out to measure on",
-}
 
 
 def pages(result: object) -> Iterator[RenderableType]:
     """What a console prints for a result, or for a list of them one after the other."""
     results = result if isinstance(result, list) else [result]
-    yield from map(drawn, results)
+    yield from map(draw, results)
     if any(isinstance(each, Shown) for each in results):
         yield Coloured(lambda width, colour: legend(colour=colour))
 
@@ -73,15 +66,15 @@ class Coloured:
 
 
 @singledispatch
-def drawn(result: object) -> RenderableType:
+def draw(result: object) -> RenderableType:
     """What a console prints for a result."""
     raise TypeError(f"nothing draws a {type(result).__name__}")
 
 
-@drawn.register
+@draw.register
 def _(result: Prepared) -> RenderableType:
     rows = [("files", f"{result.files:,}", size(result.bytes_read))]
-    rows += [(f"documents {LEFT_OUT.get(name, name)}", f"{count:,}", "") for name, count in result.counts.items()]
+    rows += [(f"documents {what}", f"{count:,}", "") for what, count in documents(result)]
     rows += [(f"tokens in {split}", f"{count:,}", "") for split, count in result.tokens.items()]
     for split, kinds in result.spans.items():
         rows += [(f"spans in {split}: {kind}", f"{count:,}", "") for kind, count in kinds.items()]
@@ -104,14 +97,14 @@ def _first_malformed(quarantine: Path) -> list[Text]:
     return [Text(f"  first malformed  {first['source']}:{first['line']}: {first['reason']}", style="yellow")]
 
 
-@drawn.register
+@draw.register
 def _(result: Verified) -> RenderableType:
     found = f"{len(result.damage)} damaged" if result.damage else "nothing damaged"
     head = headline("Verified", result.path, f"{result.files:,} files, {size(result.bytes)}: {found}")
     return page(head, *(Text(f"  {line}", style="red") for line in result.damage))
 
 
-@drawn.register
+@draw.register
 def _(result: Trained) -> RenderableType:
     rows = [
         ("recipe", result.recipe),
@@ -131,31 +124,31 @@ def _(result: Trained) -> RenderableType:
     )
 
 
-@drawn.register
+@draw.register
 def _(result: Evaluated) -> RenderableType:
     rows = [
-        ("loss, nats a token", *_interval(result.loss, ".3f"), f"{result.unigram_loss:.3f}  unigram"),
-        ("perplexity", *_interval(result.perplexity, ",.1f"), ""),
+        ("loss, nats a token", *with_interval(result.loss, ".3f"), f"{result.unigram_loss:.3f}  unigram"),
+        ("perplexity", *with_interval(result.perplexity, ",.1f"), ""),
         (
             "top-1 accuracy",
-            *_interval(result.top1, ".1%"),
+            *with_interval(result.top1, ".1%"),
             f"{result.most_frequent_top1:.1%}  most frequent token",
         ),
-        ("top-5 accuracy", *_interval(result.top5, ".1%"), ""),
-        ("bits per byte", *_interval(result.bits_per_byte, ".3f"), ""),
-        ("context bits", *_interval(result.context_bits, ".3f"), ""),
+        ("top-5 accuracy", *with_interval(result.top5, ".1%"), ""),
+        ("bits per byte", *with_interval(result.bits_per_byte, ".3f"), ""),
+        ("context bits", *with_interval(result.context_bits, ".3f"), ""),
     ]
     return page(
         headline("Evaluated", Path(result.model), f"on {result.positions:,} hidden tokens of {result.data}"),
         table(("", "value", "95 % interval", "baseline"), rows, numbers=(1, 2)),
-        _bands("what the model saw there", result.by_kind),
-        _bands("how frequent the word is", result.by_frequency),
+        _breakdowns("what the model saw there", result.by_kind),
+        _breakdowns("how frequent the word is", result.by_frequency),
         Padding(Text(_explained(result.context_bits.value)), (0, 1)),
         *_few(result.documents),
     )
 
 
-@drawn.register
+@draw.register
 def _(result: Filled) -> RenderableType:
     parts: list[RenderableType] = [_completed(result)]
     several = len(result.blanks) > 1
@@ -164,17 +157,17 @@ def _(result: Filled) -> RenderableType:
     return page(*parts)
 
 
-@drawn.register
+@draw.register
 def _(result: Shown) -> RenderableType:
-    return Coloured(lambda width, colour: draw(result, width=width, colour=colour))
+    return Coloured(lambda width, colour: draw_shown(result, width=width, colour=colour))
 
 
-@drawn.register
+@draw.register
 def _(result: Audited) -> RenderableType:
     return Coloured(lambda width, colour: draw_audit(result, colour=colour))
 
 
-@drawn.register
+@draw.register
 def _(result: Collocated) -> RenderableType:
     best = result.phrases[:BEST]
     rows = [(phrase.text, f"{phrase.count:,}", f"{phrase.score:.2f}") for phrase in best]
@@ -189,15 +182,15 @@ def _(result: Collocated) -> RenderableType:
     )
 
 
-drawn.register(Planned, draw_plan)
+draw.register(Planned, draw_plan)
 
 
-@drawn.register
+@draw.register
 def _(result: Comparison) -> RenderableType:
     budget = ", ".join(f"{value:,.10g} {name}" for name, value in result.budget.items())
     return page(
         headline("Compared", result.path, f"on {result.data}, {budget} each, seed {result.seed}"),
-        *(table(heads, rows, numbers=tuple(range(1, len(heads)))) for heads, rows in compared(result)),
+        *(table(heads, rows, numbers=tuple(range(1, len(heads)))) for heads, rows in comparison_tables(result)),
         Padding(Text(NOT_DEFINED), (0, 1)),
         fact("plot", str(result.plot)),
         next_command(f"unmask runs {result.path}"),
@@ -210,55 +203,8 @@ NOT_DEFINED = (
 )
 
 
-def compared(result: Comparison) -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
-    """The tables of a comparison: how it was trained, what it restores, what its vectors tell."""
-    all_ = result.contenders
-    yield (
-        ("recipe", "parameters", "steps", "tokens", "time", "tokens/s"),
-        [
-            (
-                each.recipe,
-                brief(each.parameters),
-                f"{each.steps:,}",
-                brief(each.tokens),
-                duration(each.seconds),
-                f"{each.tokens_per_second:,.0f}",
-            )
-            for each in all_
-        ],
-    )
-    yield (
-        ("", "masked loss", "masked accuracy", "text, bits a byte"),
-        [
-            (each.recipe, _known(each.masked_loss, ".2f"), _known(each.masked_accuracy, ".1%"), _text_bits(each))
-            for each in all_
-        ],
-    )
-    for name, first in all_[0].probes.items():
-        measure = "accuracy" if first.kind == "classification" else "F1 of tags"
-        rows: list[tuple[str, ...]] = [
-            (each.recipe, _known(probed.score, ".1%"), _known(probed.untrained, ".1%"), f"{probed.majority:.1%}")
-            for each in all_
-            for probed in (each.probes[name],)
-        ]
-        yield (f"probe {name}", measure, "before training", "most frequent"), rows
-
-
-def _text_bits(each: Contender) -> str:
-    known = _known(each.text_bits_per_byte, ".3f")
-    return f"≤ {known}" if each.text_bound and each.text_bits_per_byte else known
-
-
-def _known(figure: Figure | None, form: str) -> str:
-    """A figure with its interval in one cell."""
-    if figure is None:
-        return "–"
-    value, interval = _interval(figure, form)
-    return f"{value} ({interval.replace(' – ', '–')})"
-
-
-drawn.register(Listed, draw_runs)
-drawn.register(Watched, draw_run)
+draw.register(RunList, draw_runs)
+draw.register(RunStatus, draw_run)
 
 
 def _few(documents: int) -> list[RenderableType]:
@@ -280,7 +226,7 @@ def _explained(bits: float) -> str:
     )
 
 
-@drawn.register
+@draw.register
 def _(result: Demonstrated) -> RenderableType:
     data, run = result.prepared.path, result.trained.path
     return page(
@@ -308,14 +254,9 @@ def _guesses(guesses: Iterable[Guess], title: str) -> Table:
     return table
 
 
-def _interval(figure: Figure, form: str) -> tuple[str, str]:
-    known = isfinite(figure.low) and isfinite(figure.high)  # one document alone tells no interval
-    return f"{figure.value:{form}}", f"{figure.low:{form}} – {figure.high:{form}}" if known else "unknown"
-
-
-def _bands(title: str, bands: dict[str, Band]) -> Table:
+def _breakdowns(title: str, parts: dict[str, Breakdown]) -> Table:
     rows = [
-        (name, f"{band.positions:,}", f"{band.loss.value:.3f}", *_interval(band.top1, ".1%"))
-        for name, band in bands.items()
+        (name, f"{part.positions:,}", f"{part.loss.value:.3f}", *with_interval(part.top1, ".1%"))
+        for name, part in parts.items()
     ]
     return table((title, "hidden", "loss", "top-1", "95 % interval"), rows, numbers=(1, 2, 3, 4))

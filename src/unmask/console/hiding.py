@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.text import Text
 
-from unmask.results import Audited, Piece, Shown
+from unmask.quantities import bar
+from unmask.results import Audited, Shown, ShownToken
 
 STYLES = {
     "masked": "bold red",
@@ -26,11 +27,10 @@ STYLES = {
 SIGNS = {"random": "~", "kept": "="}  # around a token where there is no colour to tell
 WIDTH = 40  # of the longest bar
 MOST = 12  # bars of lengths; what is longer shares the last
-EIGHTHS = " ▏▎▍▌▋▊▉"
 SURE = 0.001  # a p-value below this says that a position is favoured
 
 
-def draw(shown: Shown, *, width: int = 80, colour: bool = True) -> Text:
+def draw_shown(shown: Shown, *, width: int = 80, colour: bool = True) -> Text:
     """The text above, what the model sees below, and a line under what is hidden together."""
     drawing = Text(no_wrap=True, overflow="crop")
     share = f"{shown.hidden} of {shown.tokens} tokens hidden"
@@ -58,18 +58,18 @@ def legend(*, colour: bool = True) -> Text:
     return Text("   ").join(parts)
 
 
-def _label(piece: Piece, colour: bool) -> str:
+def _label(piece: ShownToken, colour: bool) -> str:
     sign = "" if colour else SIGNS.get(piece.kind, "")
     return f"{sign}{piece.shown}{sign}" + (f"⁽{piece.order}⁾" if piece.order else "")
 
 
-def _size(piece: Piece, colour: bool) -> int:
+def _size(piece: ShownToken, colour: bool) -> int:
     return max(Text(piece.text).cell_len, Text(_label(piece, colour)).cell_len)
 
 
-def _lines(pieces: Iterable[Piece], width: int, colour: bool) -> Iterator[list[Piece]]:
+def _lines(pieces: Iterable[ShownToken], width: int, colour: bool) -> Iterator[list[ShownToken]]:
     """The pieces, as many on a line as fit."""
-    line: list[Piece] = []
+    line: list[ShownToken] = []
     room = width
     for piece in pieces:
         size = _size(piece, colour)
@@ -82,7 +82,7 @@ def _lines(pieces: Iterable[Piece], width: int, colour: bool) -> Iterator[list[P
         yield line
 
 
-def _draw_line(drawing: Text, line: list[Piece], colour: bool) -> None:
+def _draw_line(drawing: Text, line: list[ShownToken], colour: bool) -> None:
     below, under = Text(), ""
     for place, piece in enumerate(line):
         size = _size(piece, colour)
@@ -155,7 +155,6 @@ def _places(count: int) -> list[str]:
 def _bars(drawing: Text, names: Sequence[str], values: Sequence[float], style: str) -> None:
     most = max(values, default=0) or 1
     for name, value in zip(names, values, strict=True):
-        whole, rest = divmod(round(value / most * WIDTH * 8), 8)
         drawing.append(f"{name:>5} ")
-        drawing.append(("█" * whole + EIGHTHS[rest].strip()).ljust(WIDTH), style=style)
+        drawing.append(bar(value / most, WIDTH).ljust(WIDTH), style=style)
         drawing.append(f" {value:.1%}\n")

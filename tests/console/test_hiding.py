@@ -1,6 +1,6 @@
 import dataclasses
 
-from unmask.console.drawing import draw_audit
+from unmask.console.hiding import draw_audit
 from unmask.results import Audited
 
 FOUND = Audited(

@@ -1,0 +1,44 @@
+"""A run while it goes on: a panel that moves on a terminal, a line for each new validation in a log.
+
+In: where a run stands, at each look. Out: what `unmask watch` shows on stderr; nothing in a library call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from unmask import progress
+from unmask.console.runs import panel, validation_line
+from unmask.results import RunStatus
+from unmask.runs.watch import Show, nobody
+
+
+@contextmanager
+def live() -> Iterator[Show]:
+    """Show a run for as long as the block runs, in the way that this audience can see."""
+    if not progress.watched():
+        with nobody() as show:
+            yield show
+        return
+    console = progress.console()
+    if not console.is_terminal:
+        yield Lines()
+        return
+    from rich.live import Live
+
+    with Live(console=console, transient=True, auto_refresh=False) as screen:
+        yield lambda now: screen.update(panel(now), refresh=True)
+
+
+class Lines:
+    """A line for each validation that was not there before."""
+
+    def __init__(self) -> None:
+        self.told = 0
+
+    def __call__(self, now: RunStatus) -> None:
+        """Say what is new."""
+        for each in now.validations[self.told :]:
+            progress.console().print(validation_line(now, each), soft_wrap=True)
+        self.told = len(now.validations)
