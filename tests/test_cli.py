@@ -163,7 +163,7 @@ EXPLAINED = [
     (KeyboardInterrupt(), 130, "unmask: stopped\n"),
     (BrokenPipeError(), 0, ""),
     (SystemExit(2), 2, ""),
-    (MemoryError(), 3, "unmask: out of memory: give a smaller --length, --rows, --micro or --recipe\n"),
+    (MemoryError(), 3, "unmask: out of memory: give a smaller --length, --batch-size, --micro-batch or --recipe\n"),
 ]
 
 
@@ -277,9 +277,25 @@ def test_damage_is_named_and_has_its_code(command: Run, data: Path, tmp_path: Pa
     assert victim.name in json.loads(command("verify", broken, "--json").stdout)["damage"][0]
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("pretrain", "data", "--out", "run", "--rows", 8), "--rows is now --batch-size"),
+        (("plan", "--micro=4"), "--micro is now --micro-batch"),
+        (("pretrain", "data", "--out", "run", "--checkpointing"), "--checkpointing is now --recompute"),
+        (("compare", "--recipes", "bert", "--data", "data", "--tag", "a"), "--tag is now --probe-tags"),
+    ],
+)
+def test_a_flag_that_has_another_name_now_is_told_its_name(
+    inside: Run, words: tuple[object, ...], line: str
+) -> None:
+    done = inside(*words)
+    assert (done.returncode, done.stderr) == (2, f"unmask: {line}; see unmask {words[0]} --help\n")
+
+
 def test_two_budgets_or_none_are_refused(inside: Run, data: Path, tmp_path: Path) -> None:
     start = ("pretrain", data, "--out", tmp_path / "run")
-    refused(inside(*start), 3, "--minutes, --steps or --tokens")
+    refused(inside(*start), 3, "--minutes, --steps, --tokens or --epochs")
     refused(inside(*start, "--steps", 1, "--minutes", 1), 3, "one budget")
     refused(inside(*start, "--steps", 1, "--recipe", "huge"), 3, "--recipe huge")
 
@@ -453,7 +469,7 @@ def test_a_gazetteer_is_all_that_training_on_entities_takes(inside: Run, corpus:
     training = ("pretrain", tmp_path / "data", "--out", tmp_path / "run", "--recipe", "tiny", "--steps", 2)
     done = inside(*training, "--policy", "token until 0.5; entity", "--static-masks", "--json")
     assert json.loads(done.stdout)["steps"] == 2
-    described = json.loads((tmp_path / "run" / "run.json").read_text())["recipe"]["training"]
+    described = json.loads((tmp_path / "run" / "run.json").read_text())["recipe"]["settings"]
     assert described["static_masks"] is True and described["phrases"] is None
 
 

@@ -27,6 +27,13 @@ from unmask.verbs.commands import COMMANDS, LINED
 
 USAGE = 2
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
+RENAMED = {
+    "--rows": "--batch-size",
+    "--micro": "--micro-batch",
+    "--checkpointing": "--recompute",
+    "--classify": "--probe-texts",
+    "--tag": "--probe-tags",
+}
 UNUSABLE = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
@@ -106,6 +113,9 @@ def read_settings(verb: Callable[..., Any], words: Sequence[str]) -> tuple[Calla
             return tyro.cli(_as_question(verb), prog=f"unmask {verb.__name__}", args=words, config=markers)
     except SystemExit as leaving:
         if leaving.code:
+            for word in words:
+                if (flag := word.partition("=")[0]) in RENAMED:
+                    sys.exit(_failed(f"{flag} is now {RENAMED[flag]}; see unmask {verb.__name__} --help", USAGE))
             sys.exit(_failed(f"{_in_one_line(said.getvalue())}; see unmask {verb.__name__} --help", USAGE))
         raise
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console, RenderableType
-from unmask.console.dashboard import draw_run, draw_runs, panel, validation_line
 
+from unmask.console.runs import draw_run, draw_runs, panel, validation_line
 from unmask.results import FigureTitle, RunList, RunStatus, Validation
 
 LAST = Validation(90, {"loss": 4.25, "accuracy": 0.125})

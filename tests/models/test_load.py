@@ -12,6 +12,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 from unmask.errors import BadInput, Damaged, Refused
 from unmask.files import sealed
 from unmask.models.load import load
+from unmask.runs.directory import FORMAT
 
 Make = Callable[..., Path]
 
@@ -136,7 +137,7 @@ def test_a_tokenizer_that_is_missing_or_too_large_is_refused(model: Path, make_m
 
 
 def test_a_run_without_its_model_or_of_another_version_says_so(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text(json.dumps(sealed({"format": 1, "unmask": "0.1.0"})))
+    (tmp_path / "run.json").write_text(json.dumps(sealed({"format": FORMAT, "unmask": "0.1.0"})))
     with pytest.raises(BadInput, match="has no model yet"):
         load(tmp_path)
     (tmp_path / "run.json").write_text(json.dumps(sealed({"format": 99, "unmask": "9.0"})))

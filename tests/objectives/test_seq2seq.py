@@ -61,7 +61,7 @@ def test_inputs_and_targets_invert_to_the_text() -> None:
     assert batch.answer is not None
     back: Ids = expand(batch.ids.astype(np.int32), batch.answer)
     assert np.array_equal(back, blocks.ids)
-    assert batch.tokens == (blocks.documents > 0).sum() and batch.hidden == corrupted.hidden.sum()
+    assert batch.tokens == (blocks.documents > 0).sum() and batch.predictions == corrupted.hidden.sum()
 
 
 def test_the_loss_is_transformers_own_where_rows_hold_one_document(model: PreTrainedModel) -> None:

@@ -37,8 +37,8 @@ def fields(micro_batches: list[MicroBatch]) -> list[list[object]]:
 
 def epochs(feed: Feed) -> list[list[list[object]]]:
     """The first two epochs, block by block."""
-    each = replace(feed, batch_size=1, micro_batch=1)
-    blocks = each.plan(0).blocks
+    each = with_batches(feed, batch_size=1, micro_batch=1)
+    blocks = each.preparer.plan(0).blocks
     return [[fields(micro_batches_of(each, epoch * blocks + number)) for number in range(blocks)] for epoch in (0, 1)]
 
 

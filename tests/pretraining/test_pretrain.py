@@ -340,8 +340,8 @@ def test_the_loss_falls(data: Path, tmp_path: Path) -> None:
 def test_every_policy_that_hides_in_place_trains(data: Path, tmp_path: Path, policy: str) -> None:
     phrases = tmp_path / "phrases.txt"
     phrases.write_text("the capital of France\nbread and butter\n")
-    training = replace(DROPOUT.settings, policy=policy, rate="0.2", phrases=str(phrases))
-    result = train(data, tmp_path / "run", replace(DROPOUT, training=training), steps=4)
+    settings = replace(DROPOUT.settings, policy=policy, rate="0.2", phrases=str(phrases))
+    result = train(data, tmp_path / "run", replace(DROPOUT, settings=settings), steps=4)
     rates = [line["hidden_rate"] for line in lines(result.path) if "hidden_rate" in line]
     assert all(0.1 < float(rate) < 0.3 for rate in rates)  # type: ignore[arg-type]
 

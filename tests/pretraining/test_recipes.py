@@ -38,9 +38,9 @@ def test_an_unknown_recipe_is_told_with_all_there_are() -> None:
 def test_another_objective_brings_what_it_learns_from_unless_that_fits_already(
     kind: str, objective: str, policy: str | None, rate: str | None
 ) -> None:
-    training = recipe(kind, objective=objective).training
-    assert (training.policy, training.rate) == (policy, rate)
-    assert recipe(kind, objective="mlm", policy="span").training.policy == "span"
+    settings = recipe(kind, objective=objective).settings
+    assert (settings.policy, settings.rate) == (policy, rate)
+    assert recipe(kind, objective="mlm", policy="span").settings.policy == "span"
 
 
 @pytest.mark.parametrize("objective", ["mlm", "diffusion", "mlm 0.5, causal 0.5"])
@@ -53,13 +53,13 @@ def test_an_objective_that_does_not_train_the_family_is_one_line_with_those_it_t
 
 def test_a_kind_may_learn_slower_than_its_size_unless_rates_are_given() -> None:
     size, slower = recipe("mini").settings.optimizing, recipe("electra-mini").settings.optimizing
-    assert (slower.muon, slower.adamw) == (size.muon / 3, size.adamw / 3)
-    assert recipe("electra-mini", optimizing=size).training.optimizing == size
+    assert (slower.muon_lr, slower.adamw_lr) == (size.muon_lr / 3, size.adamw_lr / 3)
+    assert recipe("electra-mini", optimizing=size).settings.optimizing == size
 
 
 def test_a_published_name_of_an_objective_is_written_down_as_its_own() -> None:
     assert recipe("electra-tiny", objective="rtd") == recipe("electra-tiny", objective="replaced")
-    assert recipe("bert", objective="clm until 0.5; mlm").training.objective == "causal until 0.5; mlm"
+    assert recipe("bert", objective="clm until 0.5; mlm").settings.objective == "causal until 0.5; mlm"
 
 
 def test_the_guide_says_where_each_kind_was_published_and_what_objectives_are_called_too() -> None:

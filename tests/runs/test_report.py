@@ -58,7 +58,7 @@ def test_the_state_is_said_by_who_trains(tmp_path: Path) -> None:
     for going_on, state in ((True, "running"), (False, "stopped")):
         write_report(run, going_on=going_on)
         text = (run / "report.html").read_text()
-        assert f'class="state {state}"' in text and "unmask watch" in text and "pipeline" not in text
+        assert f'class="state {state}"' in text and "unmask watch" in text and "<pre>pipeline" not in text
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_takes_no_orders_from_data(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from unmask.errors import BadInput
-from unmask.runs.tensorboard import Events, check
+from unmask.runs.tensorboard import Events, check_installed
 
 LINES = [
     {"step": 0, "validation_loss": 9.0},
-    {"step": 1, "loss": 8.0, "tokens": 10, "skipped": True, "blocks": [1, 2]},
+    {"step": 1, "loss": 8.0, "tokens": 10, "skipped": True, "rows": [1, 2]},
     {"step": 2, "loss": float("nan"), "tokens": 20},
     {"step": 2, "validation_loss": 7.0, "final": True},
 ]
@@ -59,6 +59,6 @@ def test_a_run_that_logs_nothing_leaves_the_events_alone(tmp_path: Path) -> None
 
 
 def test_without_tensorboard_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
     with pytest.raises(BadInput, match=r"pip install 'unmask\[tensorboard\]'"):
-        check()
+        check_installed()

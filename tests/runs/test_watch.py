@@ -15,11 +15,12 @@ from unmask.errors import BadInput, Interrupted
 from unmask.results import RunStatus
 from unmask.runs import directory
 from unmask.runs import watch as follow
-from unmask.runs.directory import describe, opened
+from unmask.runs.directory import FORMAT, describe, open_run
 from unmask.runs.watch import Show, list_runs, watch
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-ASKED = {"format": 1, "unmask": "0", "recipe": {"name": "tiny"}, "budget": None}
+FIGURES = [{"name": "loss", "title": "Loss"}, {"name": "accuracy", "title": "Accuracy", "percent": True}]
+ASKED = {"format": FORMAT, "unmask": "0", "name": "tiny", "budget": None, "figures": FIGURES}
 
 
 class Trainer:
@@ -27,7 +28,7 @@ class Trainer:
 
     def __init__(self, path: Path, validations: int) -> None:
         self.path, self.left = path, validations
-        self.opening = opened(path, ASKED, resume=False)
+        self.opening = open_run(path, ASKED, resume=False)
         self.run: directory.Run = describe(self.opening.__enter__(), 10, 1)
 
     def sleep(self, _seconds: float) -> None:
@@ -138,7 +139,7 @@ def test_a_look_at_the_lock_never_keeps_a_run_from_starting(tmp_path: Path) -> N
         each.start()
     try:
         for _ in range(50):
-            with opened(tmp_path / "run", ASKED, resume=True) as run:
+            with open_run(tmp_path / "run", ASKED, resume=True) as run:
                 started.append(run.path)
     finally:
         stop.set()

@@ -152,7 +152,7 @@ def test_gradients_that_are_not_finite_are_not_applied_and_their_blocks_are_logg
     run = train(data, tmp_path / "run", steps=6)
     lines = logged(run.path)
     assert [line.get("skipped", False) for line in lines] == [False, False, False, True, False, False]
-    assert len(lines[3]["blocks"]) == 8 and run.loss < 10
+    assert len(lines[3]["rows"]) == 8 and run.loss < 10
 
 
 def test_a_block_that_gives_no_number_costs_its_step_and_is_named(
@@ -160,7 +160,7 @@ def test_a_block_that_gives_no_number_costs_its_step_and_is_named(
 ) -> None:
     change_loss(planted, lambda batch: 20 in batch.numbers, float("nan"))  # of the third step
     run = train(data, tmp_path / "run", steps=6)
-    assert [line["blocks"] for line in logged(run.path) if line.get("skipped")] == [list(range(16, 24))]
+    assert [line["rows"] for line in logged(run.path) if line.get("skipped")] == [list(range(16, 24))]
 
 
 def test_a_spike_is_logged_with_its_blocks_and_left_out_where_that_is_asked_also_after_a_stop(
@@ -190,7 +190,7 @@ def test_a_spike_is_logged_with_its_blocks_and_left_out_where_that_is_asked_also
     assert stopped.weights_sha256 == skipping.weights_sha256 != plain.weights_sha256
     for run, skipped in ((plain, None), (skipping, True), (stopped, True)):
         spikes = [line for line in logged(run.path) if "spike" in line]
-        assert [(line["step"], line["blocks"], line.get("skipped")) for line in spikes] == [
+        assert [(line["step"], line["rows"], line.get("skipped")) for line in spikes] == [
             (22, list(range(168, 176)), skipped)
         ]
         assert spikes[0]["spike"].startswith("loss ")
@@ -226,12 +226,12 @@ def test_without_memory_micro_batches_are_computed_in_parts_and_the_step_stays_w
         before_step(patch, 2, lambda _: os.kill(os.getpid(), signal.SIGINT))
         with pytest.raises(Interrupted):
             train(data, tmp_path / "run", steps=4, reproducible=reproducible)
-    assert len(said) == 2 and "micro-batches of 8 blocks are computed in 4 parts" in said[1]
+    assert len(said) == 2 and "micro-batches of 8 rows are computed in 4 parts" in said[1]
     again = train(data, tmp_path / "run", steps=4, resume=True, reproducible=reproducible)
     assert again.loss == pytest.approx(undisturbed.loss, abs=1e-4)
     both = zip(logged(again.path), logged(undisturbed.path), strict=True)
     for ours, theirs in both:
-        assert ours["parts"] == 4  # also when the run went on where there was memory again
+        assert ours["splits"] == 4  # also when the run went on where there was memory again
         assert ours["loss"] == pytest.approx(theirs["loss"], abs=1e-4)
         assert (ours["tokens"], ours["hidden_rate"]) == (theirs["tokens"], theirs["hidden_rate"])
 
@@ -240,7 +240,7 @@ def test_what_cannot_fit_at_all_is_one_line_and_leaves_nothing_behind(
     data: Path, tmp_path: Path, planted: pytest.MonkeyPatch
 ) -> None:
     no_memory(planted, 0, MemoryError())
-    with pytest.raises(BadInput, match="not even one block of 32 tokens"):
+    with pytest.raises(BadInput, match="not even one row can be trained on by itself"):
         train(data, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from unmask.errors import Diverged
-from unmask.training.health import ENOUGH, REMEMBERED, Recent, check, usual
+from unmask.training.health import ENOUGH, REMEMBERED, Recent, check_weights, usual
 
 STEADY = Recent(losses=(4.0,) * 30, gradients=(1.0,) * 30)
 
@@ -59,8 +59,8 @@ def test_what_is_remembered_comes_back_from_json() -> None:
 
 def test_weights_that_are_not_finite_are_named_and_large_ones_are_let_be() -> None:
     large = torch.full((4, 4), 3e38)
-    check([("large", large)], 1)
+    check_weights([("large", large)], 1)
     bad = torch.ones(4, 4)
     bad[1, 2] = torch.nan
     with pytest.raises(Diverged, match=r"step 7: layer\.weight has 1 of 16 values that are not finite; .*--resume"):
-        check([("large", large), ("layer.weight", bad)], 7)
+        check_weights([("large", large), ("layer.weight", bad)], 7)

@@ -55,16 +55,16 @@ def test_our_muon_steps_as_torchs_does() -> None:
 def test_matrices_of_the_layers_go_to_muon_and_everything_else_to_adamw() -> None:
     model = build("modernbert", "tiny", VOCABULARY, length=32, dropout=0.0, seed=0)
     optimizer = Optimizer(model, Optimizing())
-    (_, adamw_rate), (muon, muon_rate) = optimizer.parts
-    names = {optimizer.names[p] for group in muon.param_groups for p in group["params"]}
+    _, muon = optimizer.parts
+    names = {optimizer.names[parameter] for parameter in muon.parameters}
     assert names == {
         f"model.layers.{layer}.{part}.weight"
         for layer in range(2)
         for part in ("attn.Wqkv", "attn.Wo", "mlp.Wi", "mlp.Wo")
     }
-    every = [p for part, _ in optimizer.parts for group in part.param_groups for p in group["params"]]
+    every = [parameter for part in optimizer.parts for parameter in part.parameters]
     assert len(every) == len(set(every)) == len(list(model.parameters()))
-    assert (adamw_rate, muon_rate) == (3e-3, 3e-2)
+    assert {part.name: part.lr for part in optimizer.parts} == {"adamw": 3e-3, "muon": 3e-2}
 
 
 @given(st.integers(1, 10_000), st.floats(0, 0.3), st.floats(0.05, 0.7))

@@ -112,7 +112,7 @@ def test_an_overflow_is_skipped_and_a_stopped_run_goes_on_with_its_scale(
     saved = checkpoint.newest(tmp_path)
     assert saved is not None
     again = work()
-    assert again.go_on(saved) == Position(step=skipped + 1)
+    assert again.restore(saved) == Position(step=skipped + 1)
     steps(again, *range(skipped + 1, 6))
     assert again.precision.state == whole.precision.state
     for left, right in zip(again.learner.parameters(), whole.learner.parameters(), strict=True):

@@ -18,15 +18,15 @@ def test_a_plan_for_named_hardware_is_one_json_document(inside: Run, data: Path)
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
     assert (found["devices"], found["precision"], found["steps"]) == (2, "float16", 10)
-    assert found["tokens"] == 10 * found["rows"] * found["length"] and found["seconds"] > 0
+    assert found["tokens"] == 10 * found["batch_size"] * found["length"] and found["seconds"] > 0
 
 
 def test_runs_and_watch_tell_of_a_run_that_has_ended(inside: Run, data: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    unmask.pretrain(data, out=run, recipe="tiny", steps=2, length=32, rows=2, report=False)
+    unmask.pretrain(data, out=run, recipe="tiny", steps=2, length=32, batch_size=2, report=False)
     (listed,) = json.loads(inside("runs", tmp_path, "--json").stdout)["runs"]
     assert (listed["state"], listed["step"], listed["path"]) == ("finished", 2, str(run))
-    assert json.loads(inside("watch", run, "--once", "--json").stdout)["best"]["loss"] > 0
+    assert json.loads(inside("watch", run, "--once", "--json").stdout)["best"]["figures"]["loss"] > 0
     assert not (run / "report.html").exists()
     assert "it came to its end" in " ".join(inside("watch", run).stdout.split())
 

@@ -9,10 +9,10 @@ import pytest
 
 import unmask
 from unmask.errors import BadInput
+from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.languages import balanced, documents_by_language
-from unmask.training.loop import feed_of
 
 WORDS = {"de": "Haus Baum Fluss Berg Wald Himmel", "en": "house tree river hill forest sky", "fi": "talo puu joki"}
 DOCUMENTS = {"de": 40, "en": 400, "fi": 10}
@@ -54,15 +54,15 @@ def test_the_tokenizer_learns_from_languages_in_their_smoothed_shares(prepared: 
 
 def test_steps_are_trained_on_languages_in_their_smoothed_shares(prepared: Path) -> None:
     data = Dataset.open(prepared)
-    settings = recipe("xlm-r-tiny", length=32, batch_size=8, micro_batch=8).training
-    feed = feed_of(settings, data, 1000, seed=0)
-    plan = feed.plan(0)
+    chosen = recipe("xlm-r-tiny", length=32, batch_size=8, micro_batch=8)
+    batches = Pretraining.of(data, chosen).batches()
+    plan = batches.plan(0)
     language = data.languages("train")[plan.pieces.documents]
     shares = np.bincount(language, weights=plan.pieces.lengths, minlength=3)
-    ends = np.concatenate(([0], feed.stream.ends))
+    ends = np.concatenate(([0], batches.stream.ends))
     sizes = np.bincount(data.languages("train"), weights=np.diff(ends))
     np.testing.assert_allclose(shares / shares.sum(), sizes**0.3 / (sizes**0.3).sum(), rtol=0.05)
-    assert {feed.plan(epoch).blocks for epoch in range(5)} == {feed.per_epoch}
+    assert {batches.plan(epoch).blocks for epoch in range(5)} == {batches.per_epoch}
 
 
 def test_folders_tell_languages_too_and_anything_else_is_one_line(tmp_path: Path) -> None:
@@ -77,4 +77,4 @@ def test_folders_tell_languages_too_and_anything_else_is_one_line(tmp_path: Path
 
 def test_data_without_languages_is_refused_for_xlm_r_in_one_line(data: Path) -> None:
     with pytest.raises(BadInput, match=r"does not tell the languages .* prepare it with --languages file"):
-        feed_of(recipe("xlm-r-tiny", length=32).training, Dataset.open(data), 10, seed=0)
+        Pretraining.of(Dataset.open(data), recipe("xlm-r-tiny", length=32)).job()

@@ -78,7 +78,7 @@ def test_checkpointing_keeps_far_less_for_backward_and_gives_the_same_gradient(d
 
 def test_a_model_that_cannot_be_checkpointed_is_named() -> None:
     config = MPNetConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8)
-    with pytest.raises(BadInput, match="--checkpointing: transformers has none for MPNetForMaskedLM; leave it out"):
+    with pytest.raises(BadInput, match="--recompute: transformers has none for MPNetForMaskedLM; leave it out"):
         make_ready(MPNetForMaskedLM(config), Computing(recompute=True), CPU)
 
 

@@ -30,7 +30,7 @@ def test_parts_are_doubled_until_they_fit(error: Exception) -> None:
         return "done"
 
     assert out_of_memory(error)
-    assert fitting(compute, lambda: again.append(1), parts=1, rows=8, length=32) == (4, "done")
+    assert fitting(compute, lambda: again.append(1), parts=1, rows=8) == (4, "done")
     assert tried == [1, 2, 4] and len(again) == 2
 
 
@@ -39,12 +39,12 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
         raise RuntimeError("shape mismatch")
 
     with pytest.raises(RuntimeError, match="shape mismatch"):
-        fitting(compute, lambda: None, parts=1, rows=8, length=32)
+        fitting(compute, lambda: None, parts=1, rows=8)
 
 
 def test_where_one_row_does_not_fit_that_is_said() -> None:
     def compute(_parts: int) -> None:
         raise MemoryError
 
-    with pytest.raises(BadInput, match=r"not even one block of 4,096 tokens .* smaller --length"):
-        fitting(compute, lambda: None, parts=1, rows=6, length=4096)
+    with pytest.raises(BadInput, match=r"not even one row can be trained on by itself; .* smaller --length"):
+        fitting(compute, lambda: None, parts=1, rows=6)

@@ -71,7 +71,7 @@ def test_a_checkpoint_goes_on_cut_up_or_whole(data: Path, tmp_path: Path, before
     first.save(tmp_path, Position(step=2), keep=1)
     saved = checkpoint.newest(tmp_path)
     assert saved is not None and not any(map(is_sharded, saved.model.values()))
-    assert second.go_on(saved).step == 2
+    assert second.restore(saved).step == 2
     torch.testing.assert_close(steps(second, 2, 3), steps(first, 2, 3), rtol=0, atol=1e-5)
 
 
