@@ -32,7 +32,7 @@ from unmask.pretraining.recipes import recipe
 from unmask.results import Comparison, Figure
 from unmask.tokens.collate import HeldOutSet
 from unmask.tokens.store.dataset import Dataset, prepare
-from unmask.tokens.tokenizer.tokenizer import encode
+from unmask.tokens.tokenizer.encode import encode
 from unmask.training import checkpoint
 from unmask.training.budget import Budget
 from unmask.training.session import Work

@@ -19,7 +19,8 @@ from unmask.records import Blocks
 from unmask.results import Evaluated
 from unmask.tokens.collate import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
-from unmask.tokens.tokenizer import tokenizer as tokenizers
+from unmask.tokens.tokenizer.encode import encode
+from unmask.tokens.tokenizer.load import save_tokenizer, vocabulary_of
 from unmask.training import loop
 
 Make = Callable[..., Path]
@@ -39,7 +40,7 @@ def plainly(model: Path, data: Path, length: int, seed: int, rate: float) -> dic
         AutoModelForMaskedLM.from_pretrained(model).eval(),
         AutoTokenizer.from_pretrained(model),
     )
-    vocabulary = tokenizers.vocabulary(tokenizer)
+    vocabulary = vocabulary_of(tokenizer)
     rows = []
     texts = list(Dataset.open(data).texts("valid"))
     for text in texts:
@@ -106,7 +107,7 @@ def test_it_measures_what_training_validates_on(data: Path, make_model: Make, tm
     dataset = Dataset.open(data)
     model = load(make_model()).model
     model.save_pretrained(tmp_path)
-    tokenizers.save(dataset.tokenizer(), tmp_path)
+    save_tokenizer(dataset.tokenizer(), tmp_path)
     validated = loop.validate(model, HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=64))
     evaluated = evaluate(tmp_path, data, length=64)
     assert evaluated.positions == validated.predicted
@@ -144,7 +145,7 @@ def test_a_model_that_knows_nothing_is_as_good_as_chance_and_ties_are_no_success
         for parameter in loaded.model.parameters():
             parameter.zero_()
     loaded.model.save_pretrained(tmp_path)
-    tokenizers.save(loaded.tokenizer, tmp_path)
+    save_tokenizer(loaded.tokenizer, tmp_path)
     found = evaluate(tmp_path, data, length=64)
     size = loaded.vocabulary.size
     assert found.loss.value == pytest.approx(log(size), rel=1e-5)
@@ -155,7 +156,7 @@ def test_a_model_that_knows_nothing_is_as_good_as_chance_and_ties_are_no_success
 def test_baselines_know_the_training_frequencies_only(data: Path, make_model: Make, tmp_path: Path) -> None:
     dataset = Dataset.open(data)
     load(make_model()).model.save_pretrained(tmp_path)
-    tokenizers.save(dataset.tokenizer(), tmp_path)
+    save_tokenizer(dataset.tokenizer(), tmp_path)
     found = evaluate(tmp_path, data, length=64)
     examples = HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=64)
     targets = np.concatenate([held_out.batch.targets for held_out in examples.batches()])
@@ -179,7 +180,7 @@ def test_frequencies_are_taken_from_all_over_a_large_corpus(tmp_path: Path) -> N
 
 
 def _training_ids(dataset: Dataset) -> list[np.ndarray]:
-    return [each.ids for each in tokenizers.encode(dataset.tokenizer(), list(dataset.texts("train")))]
+    return [each.ids for each in encode(dataset.tokenizer(), list(dataset.texts("train")))]
 
 
 def test_what_cannot_be_measured_is_refused_in_one_line(data: Path, make_model: Make, tmp_path: Path) -> None:
@@ -196,7 +197,7 @@ def test_what_cannot_be_measured_is_refused_in_one_line(data: Path, make_model: 
     with torch.no_grad():
         next(loaded.model.parameters()).fill_(float("nan"))
     loaded.model.save_pretrained(tmp_path)
-    tokenizers.save(loaded.tokenizer, tmp_path)
+    save_tokenizer(loaded.tokenizer, tmp_path)
     with pytest.raises(Damaged, match="not finite"):
         evaluate(tmp_path, data, length=64)
 

@@ -21,8 +21,8 @@ from unmask.models.load import length_of, silently
 from unmask.models.locate import model_directory
 from unmask.progress import task
 from unmask.records import Integers, Reals
-from unmask.tokens.tokenizer import tokenizer as tokenizers
-from unmask.tokens.tokenizer.tokenizer import Encoded, encode
+from unmask.tokens.tokenizer.encode import Encoded, encode
+from unmask.tokens.tokenizer.load import load_tokenizer
 
 AT_ONCE = 8192  # tokens in a forward pass
 ROUND = 16  # rows are padded to multiples: a kernel for each shape would be kept in memory
@@ -62,7 +62,7 @@ def load_encoder(path: Path) -> Encoder:
     except (ValueError, KeyError, OSError, RuntimeError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise BadInput(f"{directory}: cannot be loaded as a model of transformers: {reason}") from error
-    return encoder_of(model, tokenizers.load(directory))
+    return encoder_of(model, load_tokenizer(directory))
 
 
 def encoder_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> Encoder:

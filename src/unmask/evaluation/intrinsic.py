@@ -29,7 +29,7 @@ from unmask.records import Batch, Flags, Ids, Integers
 from unmask.results import Band, Evaluated, Figure
 from unmask.tokens.collate import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
-from unmask.tokens.tokenizer.tokenizer import encode
+from unmask.tokens.tokenizer.encode import encode
 
 KINDS = ("masked", "random", "kept")  # what the model saw where a token was hidden
 SAMPLE = 8 << 20  # characters of training text that word ranks, and foreign token counts, are taken from

@@ -21,7 +21,7 @@ from unmask.models.load import Loaded
 from unmask.models.sparse import logits_at
 from unmask.progress import task
 from unmask.results import Filled, Guess
-from unmask.tokens.tokenizer import tokenizer as tokenizers
+from unmask.tokens.tokenizer import encode as encoding
 
 BLANK = "[MASK]"  # understood for every model, whatever its own mask token is
 BATCH = 8_192  # tokens in a forward pass, padding among them
@@ -116,7 +116,7 @@ def encode(loaded: Loaded, texts: Sequence[str]) -> Iterator[tuple[list[int], li
         for n in reversed(range(len(ids))):
             start, end = offsets[n]
             if start < end and ids[n] in read_as_text:
-                (spelt,) = tokenizers.encode(tokenizer, [text[start:end]])
+                (spelt,) = encoding.encode(tokenizer, [text[start:end]])
                 ids[n : n + 1] = spelt.ids.tolist()
                 offsets[n : n + 1] = [(start, end)] * len(spelt.ids)
         yield ids, offsets

@@ -17,8 +17,9 @@ from unmask.records import SPAN_KINDS, Blocks, Corrupted, Vocabulary
 from unmask.results import Piece, Shown
 from unmask.tokens.spans.lexicon import mark
 from unmask.tokens.spans.phrases import lexicon
+from unmask.tokens.tokenizer.encode import encode
+from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.sentinels import add_sentinels, sentinel_vocabulary
-from unmask.tokens.tokenizer.tokenizer import encode, vocabulary
 
 
 def show(
@@ -36,7 +37,7 @@ def show(
         tokenizer = _with_sentinels(tokenizer)
         known = sentinel_vocabulary(tokenizer)
     else:
-        known = vocabulary(tokenizer)
+        known = vocabulary_of(tokenizer)
     blocks = _row(tokenizer, text, known)
     for kind in plan.spanned:
         if not phrases:

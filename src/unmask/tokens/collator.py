@@ -26,7 +26,8 @@ from unmask.randomness import GOLDEN, mix
 from unmask.records import Blocks, Corrupted, Flags, Ids, Integers
 from unmask.tokens.spans.lexicon import mark
 from unmask.tokens.spans.phrases import lexicon
-from unmask.tokens.tokenizer import tokenizer as tokenizers
+from unmask.tokens.tokenizer.encode import encode
+from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.sentinels import sentinel_vocabulary
 
 Example = Sequence[int] | Mapping[str, Any]
@@ -57,7 +58,7 @@ class Collator:
         self.seed, self.epoch = seed, 0
         self.multiple, self.prefix = pad_to_multiple_of, prefix
         answers = "sentinel" in self.plan.policies
-        self.vocabulary = sentinel_vocabulary(tokenizer) if answers else tokenizers.vocabulary(tokenizer)
+        self.vocabulary = sentinel_vocabulary(tokenizer) if answers else vocabulary_of(tokenizer)
         self.lexicon = lexicon(tokenizer, phrases) if phrases else None
         self.opens = _openers(tokenizer)
 
@@ -142,7 +143,7 @@ class Collator:
         flags = np.zeros(len(row), dtype=np.bool_)
         for run in _runs(np.flatnonzero(~self.vocabulary.is_special[row])):
             text = str(self.tokenizer.decode(row[run].tolist(), clean_up_tokenization_spaces=False))
-            (encoded,) = tokenizers.encode(self.tokenizer, [text])
+            (encoded,) = encode(self.tokenizer, [text])
             if encoded.ids.tolist() != row[run].tolist():
                 raise BadInput(
                     f"example {number} of the batch: its ids alone do not tell where words start with this tokenizer; "

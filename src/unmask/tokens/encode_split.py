@@ -22,8 +22,9 @@ from unmask.progress import Step
 from unmask.records import Mark
 from unmask.tokens.spans.spans import Finder, Span, SpanWriter, apart
 from unmask.tokens.store.shards import ShardWriter
+from unmask.tokens.tokenizer.encode import Encoded
+from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.segments import Segmenter, encode_words
-from unmask.tokens.tokenizer.tokenizer import Encoded, vocabulary
 
 BATCH = 256  # documents encoded at a time: enough for every core, little enough to stay out of the way
 
@@ -43,7 +44,7 @@ def encode_split(
 ) -> tuple[ShardWriter, dict[str, int]]:
     """Write a split; what it has in figures, and how many spans of each kind."""
     with ExitStack() as files:
-        shards = files.enter_context(ShardWriter(folder, vocabulary(tokenizer).size, shard_tokens))
+        shards = files.enter_context(ShardWriter(folder, vocabulary_of(tokenizer).size, shard_tokens))
         spans = {kind: files.enter_context(SpanWriter(folder, kind)) for kind in finders}
         for (texts, marks), encoded in _encoded(tokenizer, batches(documents), segmenter, offsets=bool(spans)):
             for kind, writer in spans.items():

@@ -40,10 +40,10 @@ def show(
     from unmask.inference.show import show as one
     from unmask.inference.show import show_all
     from unmask.tokens.spans.phrases import read_list
-    from unmask.tokens.tokenizer.tokenizer import load
+    from unmask.tokens.tokenizer.load import load_tokenizer
 
     listed = read_list(phrases) if phrases is not None else ()
-    tokenizer = load(directory)
+    tokenizer = load_tokenizer(directory)
     found: list[Shown] = []
     for text in (text for _, text in standard_input()) if texts == ("-",) else texts:
         if all:

@@ -7,8 +7,9 @@ from unmask.errors import BadInput
 from unmask.records import Blocks
 from unmask.tokens.spans.lexicon import mark
 from unmask.tokens.spans.phrases import Phrase, collocations, lexicon, read_list, write_list
-from unmask.tokens.tokenizer.tokenizer import encode, vocabulary
-from unmask.tokens.tokenizer.train import train
+from unmask.tokens.tokenizer.encode import encode
+from unmask.tokens.tokenizer.load import vocabulary_of
+from unmask.tokens.tokenizer.train import train_tokenizer
 
 PLACES = ("New York", "Buenos Aires", "Hong Kong")
 WORDS = (
@@ -38,7 +39,7 @@ def texts(count=150):
 
 @pytest.fixture(scope="module", params=["wordpiece", "bpe", "unigram"])
 def tokenizer(request):
-    return train(texts(), request.param, {"wordpiece": 80, "bpe": 320, "unigram": 55}[request.param], True)
+    return train_tokenizer(texts(), request.param, {"wordpiece": 80, "bpe": 320, "unigram": 55}[request.param], True)
 
 
 class Stream:
@@ -62,7 +63,7 @@ def test_a_phrase_of_a_list_is_found_in_blocks_of_every_tokenizer(tokenizer):
     (encoded,) = encode(tokenizer, [text], offsets=True)
     ids = encoded.ids[None]
     blocks = Blocks(ids, encoded.word_starts[None], np.ones_like(ids), np.arange(1), 0)
-    marks = mark(blocks, lexicon(tokenizer, PLACES), vocabulary(tokenizer), kind="phrase").spans["phrase"][0]
+    marks = mark(blocks, lexicon(tokenizer, PLACES), vocabulary_of(tokenizer), kind="phrase").spans["phrase"][0]
     covered = {
         text[encoded.offsets[marks == number][0][0] : encoded.offsets[marks == number][-1][1]].strip()
         for number in np.unique(marks[marks > 0])

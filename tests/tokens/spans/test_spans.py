@@ -17,8 +17,8 @@ from unmask.tokens.spans.spans import (
     spacy_finders,
     token_stretches,
 )
-from unmask.tokens.tokenizer.tokenizer import encode
-from unmask.tokens.tokenizer.train import train
+from unmask.tokens.tokenizer.encode import encode
+from unmask.tokens.tokenizer.train import train_tokenizer
 
 TEXTS = [
     "New York is not the New York Times.",
@@ -62,7 +62,7 @@ def test_a_gazetteer_file_has_a_phrase_a_line(tmp_path):
 
 @pytest.mark.parametrize("kind", ["wordpiece", "bpe", "unigram"])
 def test_spans_become_stretches_of_the_token_stream(kind, tmp_path):
-    tokenizer = train(TEXTS, kind, {"wordpiece": 60, "bpe": 300, "unigram": 44}[kind], True)
+    tokenizer = train_tokenizer(TEXTS, kind, {"wordpiece": 60, "bpe": 300, "unigram": 44}[kind], True)
     encoded = encode(tokenizer, TEXTS, offsets=True)
     with SpanWriter(tmp_path, "entity") as writer:
         for begin in range(0, len(TEXTS), 150):

@@ -20,7 +20,8 @@ from transformers import PreTrainedTokenizerFast
 from unmask.errors import BadInput, NoSpace, Refused
 from unmask.tokens.store.dataset import Dataset, prepare
 from unmask.tokens.store.manifest import verify
-from unmask.tokens.tokenizer.tokenizer import encode, save
+from unmask.tokens.tokenizer.encode import encode
+from unmask.tokens.tokenizer.load import save_tokenizer
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -111,7 +112,7 @@ def test_the_readme_of_the_directory_is_right_and_its_code_runs(data: Path, caps
 def test_a_given_tokenizer_is_taken_as_it_is(
     corpus: Path, tmp_path: Path, trained: Callable[[str], PreTrainedTokenizerFast]
 ) -> None:
-    save(trained("unigram"), tmp_path / "given")
+    save_tokenizer(trained("unigram"), tmp_path / "given")
     prepared = prepare([str(corpus)], tmp_path / "data", tokenizer=str(tmp_path / "given"))
     dataset = Dataset.open(tmp_path / "data")
     assert prepared.vocabulary == len(trained("unigram"))

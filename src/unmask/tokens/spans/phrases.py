@@ -22,8 +22,8 @@ from unmask.records import Flags
 from unmask.results import Phrase
 from unmask.tokens.spans.collocations import Stream, mine
 from unmask.tokens.spans.lexicon import Lexicon
+from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.segments import Segmenter, encode_words
-from unmask.tokens.tokenizer.tokenizer import vocabulary
 
 
 def collocations(
@@ -44,7 +44,7 @@ def collocations(
 
 def _wordless(tokenizer: PreTrainedTokenizerFast) -> Flags:
     """V flags: the special tokens, and those without a letter or a digit; a mere space is part of a word."""
-    flags = vocabulary(tokenizer).is_special.copy()
+    flags = vocabulary_of(tokenizer).is_special.copy()
     pieces = list(tokenizer.get_vocab().values())
     texts = tokenizer.batch_decode([[number] for number in pieces], clean_up_tokenization_spaces=False)
     for number, text in zip(pieces, texts, strict=True):

@@ -24,7 +24,7 @@ from unmask.tokens.pack import AROUND, Plan
 from unmask.tokens.store.shards import Growing
 
 if TYPE_CHECKING:  # a process that only reads spans needs no tokenizer
-    from unmask.tokens.tokenizer.tokenizer import Encoded
+    from unmask.tokens.tokenizer.encode import Encoded
 
 Span = tuple[int, int]  # the first character and the one after the last
 Finder = Callable[[Sequence[str]], list[list[Span]]]  # the spans of each text, ascending, none overlapping

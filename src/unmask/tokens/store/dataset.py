@@ -39,10 +39,10 @@ from unmask.tokens.store import manifest as manifests
 from unmask.tokens.store.manifest import verify
 from unmask.tokens.store.readme import readme
 from unmask.tokens.store.shards import SHARD_TOKENS, Shards, write_array
-from unmask.tokens.tokenizer import tokenizer as tokenizers
+from unmask.tokens.tokenizer.load import load_tokenizer, save_tokenizer, vocabulary_of
 from unmask.tokens.tokenizer.segments import Segmenter, named_segmenter
 from unmask.tokens.tokenizer.sentinels import add_sentinels, sentinel_vocabulary
-from unmask.tokens.tokenizer.train import SAMPLE
+from unmask.tokens.tokenizer.train import KINDS, SAMPLE, train_tokenizer
 
 __all__ = ["Dataset", "Settings", "prepare", "verify"]
 
@@ -97,7 +97,7 @@ class Dataset:
 
     def tokenizer(self) -> PreTrainedTokenizerFast:
         """The tokenizer the documents were encoded with, and sentinels if they are asked for."""
-        tokenizer = tokenizers.load(self.path / "tokenizer")
+        tokenizer = load_tokenizer(self.path / "tokenizer")
         if self.sentinels:
             add_sentinels(tokenizer, self.sentinels)
         return tokenizer
@@ -113,7 +113,7 @@ class Dataset:
     def write_tokenizer(self, folder: Path) -> None:
         """Put the tokenizer's files in a folder."""
         if self.sentinels:
-            tokenizers.save(self.tokenizer(), folder)
+            save_tokenizer(self.tokenizer(), folder)
             return
         for file in (self.path / "tokenizer").iterdir():
             shutil.copy(file, folder / file.name)
@@ -126,7 +126,7 @@ class Dataset:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The size and the special ids of the tokenizer, and how often the training text has each id."""
-        known = (sentinel_vocabulary if self.sentinels else tokenizers.vocabulary)(self.tokenizer())
+        known = (sentinel_vocabulary if self.sentinels else vocabulary_of)(self.tokenizer())
         return replace(known, counts=np.pad(self.counts, (0, known.size - len(self.counts))))
 
     def split(self, name: str) -> Shards:
@@ -183,10 +183,10 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **set
         if (quarantine := folder / "documents" / "quarantine.jsonl").exists():
             quarantine.rename(folder / "quarantine.jsonl")
         tokenizer = given or _trained(folder / "documents" / "train", chosen)
-        tokenizers.save(tokenizer, folder / "tokenizer")
+        save_tokenizer(tokenizer, folder / "tokenizer")
         finders = {kind: finders.get(kind, []) for kind in SPAN_KINDS if kind in {*finders, *collected.kinds}}
-        tokens, spans = _encode(folder, tokenizers.load(folder / "tokenizer"), collected, chosen, finders)
-        facts = _facts(chosen, collected, tokenizers.vocabulary(tokenizer).size, tokens, spans)
+        tokens, spans = _encode(folder, load_tokenizer(folder / "tokenizer"), collected, chosen, finders)
+        facts = _facts(chosen, collected, vocabulary_of(tokenizer).size, tokens, spans)
         if chosen.languages is not None:
             splits = [folder / split for split in SPLITS]
             facts["languages"] = languages.write(folder / "documents", splits, chosen.languages)
@@ -219,13 +219,13 @@ def _check_free(out: Path, overwrite: bool) -> None:
 
 def _given_tokenizer(settings: Settings) -> PreTrainedTokenizerFast | None:
     """The tokenizer that is taken as it is, if one is: looked at before the text is read."""
-    if settings.tokenizer in tokenizers.KINDS:
+    if settings.tokenizer in KINDS:
         return None
     if not Path(settings.tokenizer).is_dir():
-        kinds = ", ".join(tokenizers.KINDS)
+        kinds = ", ".join(KINDS)
         raise BadInput(f"tokenizer {settings.tokenizer!r}: neither a directory nor one of the kinds {kinds}")
-    tokenizer = tokenizers.load(settings.tokenizer)
-    tokenizers.vocabulary(tokenizer)
+    tokenizer = load_tokenizer(settings.tokenizer)
+    vocabulary_of(tokenizer)
     return tokenizer
 
 
@@ -240,7 +240,7 @@ def _trained(documents: Path, settings: Settings) -> PreTrainedTokenizerFast:
                 step(len(batch), note=settings.tokenizer)
                 yield from batch
 
-        return tokenizers.train(texts(), settings.tokenizer, settings.vocab_size, settings.cased)
+        return train_tokenizer(texts(), settings.tokenizer, settings.vocab_size, settings.cased)
 
 
 def _finders(settings: Settings) -> dict[str, list[Finder]]:

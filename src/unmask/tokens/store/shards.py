@@ -24,7 +24,7 @@ from unmask.errors import Damaged
 from unmask.records import Flags, Ids, Integers
 
 if TYPE_CHECKING:  # a process that only reads shards needs no tokenizer
-    from unmask.tokens.tokenizer.tokenizer import Encoded
+    from unmask.tokens.tokenizer.encode import Encoded
 
 SHARD_TOKENS = 64 << 20  # 128 MB of uint16: few files, and each quickly hashed
 

@@ -16,7 +16,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
-from unmask.tokens.tokenizer.tokenizer import Encoded, encode
+from unmask.tokens.tokenizer.encode import Encoded, encode
 
 Segmenter = Callable[[str], Iterable[str]]  # the words of a text, in order, spelt as they are there
 

@@ -15,7 +15,7 @@ from transformers import PreTrainedTokenizerFast
 from unmask.corruption.schedule import Plan
 from unmask.errors import BadInput
 from unmask.records import Vocabulary
-from unmask.tokens.tokenizer import tokenizer as tokenizers
+from unmask.tokens.tokenizer.load import special_ids, vocabulary_of, vocabulary_size
 
 USUAL = 100  # that T5's own tokenizers have
 NAME = re.compile(r"<extra_id_(\d+)>")
@@ -63,16 +63,14 @@ def sentinel_vocabulary(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:
     if end is None or tokenizer.pad_token_id is None:
         raise BadInput("the tokenizer has no end or no padding token, which an encoder-decoder needs")
     if tokenizer.mask_token_id is not None and tokenizer.cls_token_id is not None:
-        return replace(tokenizers.vocabulary(tokenizer), sentinels=sentinels, end=end)
-    special = {*tokenizer.all_special_ids, *sentinels}
-    special |= {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
+        return replace(vocabulary_of(tokenizer), sentinels=sentinels, end=end)
     return Vocabulary(
-        size=max(tokenizer.get_vocab().values()) + 1,
+        size=vocabulary_size(tokenizer),
         mask=sentinels[0],  # never shown: this policy hides behind sentinels only
         pad=tokenizer.pad_token_id,
         start=end,
         end=end,
-        special=tuple(sorted(special)),
+        special=tuple(sorted({*special_ids(tokenizer), *sentinels})),
         sentinels=sentinels,
     )
 
