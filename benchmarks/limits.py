@@ -31,7 +31,8 @@ from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.recipes import recipe
 from unmask.results import Comparison, Figure
 from unmask.tokens.collate import HeldOutSet
-from unmask.tokens.store.dataset import Dataset, prepare
+from unmask.tokens.prepare import prepare
+from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.encode import encode
 from unmask.training import checkpoint
 from unmask.training.budget import Budget

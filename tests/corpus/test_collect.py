@@ -84,7 +84,7 @@ def test_every_document_read_is_accounted_for(tmp_path: Path) -> None:
     assert list(result.counts) == ["read", "malformed", "empty", "short", "duplicate", "train", "valid"]
     kept = [*rows(tmp_path / "corpus", "train"), *rows(tmp_path / "corpus", "valid")]
     assert sorted(row["line"] for row in kept) == [1, 5]  # type: ignore[type-var]
-    assert result.text_bytes == sum(len(str(row["text"])) for row in kept)
+    assert sum(result.text_bytes.values()) == sum(len(str(row["text"])) for row in kept)
     assert result.bytes_read == (tmp_path / "a.jsonl").stat().st_size
     [line] = (tmp_path / "corpus" / "quarantine.jsonl").read_text().splitlines()
     assert json.loads(line)["line"] == 6

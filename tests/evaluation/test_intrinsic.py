@@ -4,8 +4,6 @@ from math import log
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 from scipy.stats import entropy
@@ -164,19 +162,6 @@ def test_baselines_know_the_training_frequencies_only(data: Path, make_model: Ma
     assert found.most_frequent_top1 == pytest.approx(np.mean(targets == likeliest))
     cost = entropy(np.bincount(targets))
     assert cost < found.unigram_loss < cost + 0.2  # training text is like the held-out text, not the same
-
-
-def test_frequencies_are_taken_from_all_over_a_large_corpus(tmp_path: Path) -> None:
-    train = tmp_path / "documents" / "train"
-    train.mkdir(parents=True)
-    for file in range(2):
-        texts = [f"{file} {n:03}" for n in range(200)]
-        pq.write_table(pa.table({"text": texts}), train / f"{file:05}.parquet", row_group_size=10)
-    sample = Dataset(tmp_path, {}).sample("train", 120)
-    assert sample == [
-        f"{file} {n:03}" for file in (0, 1) for start in (0, 50, 100, 150) for n in range(start, start + 3)
-    ]
-    assert len(Dataset(tmp_path, {}).sample("train", 10**9)) == 8 * 10
 
 
 def _training_ids(dataset: Dataset) -> list[np.ndarray]:

@@ -12,7 +12,8 @@ import pytest
 from unmask.errors import BadInput
 from unmask.pretraining.feed import Feed, Lesson
 from unmask.records import Batch
-from unmask.tokens.store.dataset import Dataset, prepare
+from unmask.tokens.prepare import prepare
+from unmask.tokens.store.dataset import Dataset
 from unmask.training.loop import Training, feed_of
 
 SETTINGS = Training(length=32, rows=8, micro=4, rate="0.3")

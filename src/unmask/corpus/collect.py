@@ -63,7 +63,7 @@ class Collected:
     files: int
     bytes_read: int  # from the disk, compressed as they were
     counts: dict[str, int]  # read, malformed, empty, short, duplicate, train, valid, in that order
-    text_bytes: int  # of the documents kept, as UTF-8
+    text_bytes: dict[str, int]  # of the documents of each split, as UTF-8
     fingerprint: str  # SHA-256 over the digests of the documents kept, in order
     kinds: tuple[str, ...] = ()  # of the spans that the sources mark
 
@@ -92,7 +92,7 @@ def collect(sources: Sequence[str], out: Path, *, config: CollectConfig | None =
         files=len(files),
         bytes_read=intake.bytes,
         counts=counts | {"duplicate": int((~stays).sum()), "train": train.rows, "valid": valid.rows},
-        text_bytes=train.text_bytes + valid.text_bytes,
+        text_bytes={"train": train.text_bytes, "valid": valid.text_bytes},
         fingerprint=hashlib.sha256(digests[stays].astype(">u8").tobytes()).hexdigest(),
         kinds=tuple(kind for kind in SPAN_KINDS if kind in intake.kinds),
     )

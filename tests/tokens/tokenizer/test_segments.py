@@ -11,7 +11,8 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
 from unmask.tokens.examine import audit_data
-from unmask.tokens.store.dataset import Dataset, prepare
+from unmask.tokens.prepare import prepare
+from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.encode import Encoded
 from unmask.tokens.tokenizer.segments import encode_words, named_segmenter
 from unmask.tokens.tokenizer.train import train_tokenizer

@@ -14,11 +14,11 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from unmask.errors import BadInput, Damaged
 from unmask.records import Integers
 from unmask.tokens.sample import smoothed
+from unmask.tokens.store.documents import read_sources
 from unmask.tokens.store.shards import write_array
 
 FILE = "languages.npy"
@@ -47,11 +47,7 @@ def language(source: str, by: str) -> str:
 
 def documents_by_language(documents: Path, by: str) -> Iterator[tuple[str, str]]:
     """The language and the text of each document of a split, in order."""
-    for path in sorted(documents.glob("*.parquet")):
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(256, columns=["source", "text"]):
-                sources, texts = (batch.column(name).to_pylist() for name in ("source", "text"))
-                yield from ((language(source, by), text) for source, text in zip(sources, texts, strict=True))
+    return ((language(source, by), text) for source, text in read_sources(documents))
 
 
 def balanced(documents: Path, by: str, limit: int) -> Iterator[str]:
