@@ -30,7 +30,7 @@ from unmask.models.sparse import logits_at
 from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.recipes import recipe
 from unmask.results import Comparison, Figure
-from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.prepare import prepare
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.encode import encode

@@ -34,7 +34,7 @@ from turns import THREADS, Clock, Spread, race, ratios
 from unmask.files import digest
 from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.recipes import recipe
-from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
 from unmask.training.budget import Budget

@@ -8,7 +8,7 @@ from scipy import stats
 from unmask.corruption import policy, render, select, units
 from unmask.corruption.schedule import parse
 from unmask.errors import BadInput
-from unmask.evaluation.audit import _tail, audit
+from unmask.evaluation.audit import audit, audit_data
 
 
 def batches(count=8, rows=64, length=130, **shape):
@@ -81,7 +81,23 @@ def test_no_blocks_is_one_clear_line():
         audit([], parse("token"), VOCABULARY)
 
 
-@pytest.mark.parametrize("freedom", [2, 10, 20])
-def test_the_tail_is_that_of_chi_squared(freedom):
-    for value in (0.1, 5.0, 20.0, 80.0):
-        assert _tail(value, freedom) == pytest.approx(stats.chi2.sf(value, freedom))
+def test_what_is_hidden_everywhere_favours_no_position():
+    assert audit(batches(), parse("token", 1.0), VOCABULARY).position_p == 1.0
+
+
+@pytest.mark.parametrize("name", sorted(policy.POLICIES))
+def test_every_policy_can_be_audited_on_a_data_directory(data, name):
+    phrases = ["the king", "bread and butter"] if name in ("entity", "phrase", "collocation") else ()
+    found = audit_data(data, name, length=64, blocks=150, phrases=phrases)
+    assert found.hidden > 0 and found.specials_hidden == found.specials_shown == found.silent == 0
+    assert abs(found.rate - found.asked) < 0.05
+
+
+def test_a_plan_and_a_rate_can_be_audited(data):
+    found = audit_data(data, "span 0.7, token 0.3", rate=0.3, length=64, blocks=100)
+    assert abs(found.rate - 0.3) < 0.03
+
+
+def test_spans_without_phrases_are_asked_for(data):
+    with pytest.raises(BadInput, match="policy 'entity' hides spans"):
+        audit_data(data, "entity")

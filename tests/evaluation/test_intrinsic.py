@@ -15,7 +15,7 @@ from unmask.evaluation.intrinsic import evaluate
 from unmask.models.load import load
 from unmask.records import Blocks
 from unmask.results import Evaluated
-from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.encode import encode
 from unmask.tokens.tokenizer.load import save_tokenizer, vocabulary_of

@@ -24,7 +24,7 @@ from unmask.objectives.causal import Causal
 from unmask.pretraining.pretrain import Saving, pretrain
 from unmask.pretraining.recipes import KINDS, recipe
 from unmask.results import Trained
-from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint, loop
 from unmask.training import session as works

@@ -1,27 +1,63 @@
 """What a policy really does, measured on real blocks.
 
-In go blocks and a plan, out comes an `Audited`: the rate and its spread, the split, the lengths of what is hidden
-together, whether any position is favoured, whether anything special was touched, and how fast it went.
+In go blocks and a plan, or a data directory and a policy, out comes an `Audited`: the rate and its spread, the split,
+the lengths of what is hidden together, whether any position is favoured, whether anything special was touched, and how
+fast it went.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from scipy.stats import chi2
 
-from unmask.corruption.schedule import Plan, corrupt_by
+from unmask.corruption.schedule import Plan, corrupt_by, parse
 from unmask.corruption.units import eligible
 from unmask.errors import BadInput
+from unmask.progress import task
 from unmask.records import Blocks, Corrupted, Flags, Integers, Reals, Vocabulary
 from unmask.results import Audited
+from unmask.tokens.pack import AROUND, cut, packed, read_blocks
+from unmask.tokens.spans.lexicon import Lexicon, mark
+from unmask.tokens.spans.marked import Spans, mark_blocks, marked_spans
+from unmask.tokens.spans.phrases import lexicon
+from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.tokenizer.sentinels import enough
 
+BATCH = 64  # blocks at a time
 BINS = 21  # stretches of a row that are drawn
-TESTED = 7  # stretches that are tested: few, for a p-value that holds on a few hundred rows; odd, for its closed form
+TESTED = 7  # stretches that are tested: few, for a p-value that holds on a few hundred rows
 FEWEST = 20 * TESTED  # rows below which there is no p-value
+
+
+def audit_data(
+    path: Path | str,
+    policy: str = "token",
+    *,
+    rate: float | str | None = None,
+    split: str = "train",
+    length: int = 512,
+    blocks: int = 2048,
+    phrases: Sequence[str] = (),
+    seed: int = 0,
+) -> Audited:
+    """Audit a policy, or a plan of several, on the first blocks of an epoch, packed as training packs them."""
+    dataset = Dataset.open(path)
+    plan = parse(policy, rate)
+    if length <= AROUND or blocks < 1:
+        raise BadInput(f"length {length} and blocks {blocks}: give a length over {AROUND} and 1 block or more")
+    known = (dataset.with_sentinels(enough(plan, length)) if "sentinel" in plan.policies else dataset).vocabulary
+    spans = {} if phrases else marked_spans(dataset, plan, split)
+    batches = _batches(dataset, split, length, blocks, seed, known, spans)
+    if phrases:
+        words = lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
+        for kind in plan.spanned:
+            batches = _marked(batches, words, known, kind)
+    return audit(batches, plan, known, seed=seed)
 
 
 def audit(batches: Iterable[Blocks], plan: Plan, vocabulary: Vocabulary, *, seed: int = 0) -> Audited:
@@ -151,14 +187,22 @@ def _evenness(hidden: Integers, tokens: Integers) -> float | None:
     spread = np.cov(excess, rowvar=False) / len(excess)
     freedom = int(np.linalg.matrix_rank(spread, hermitian=True))
     distance = float(mean @ np.linalg.pinv(spread, hermitian=True) @ mean)
-    return _tail(distance * (len(excess) - freedom) / (len(excess) - 1), freedom)  # Hotelling's correction
+    distance *= (len(excess) - freedom) / (len(excess) - 1)  # Hotelling's correction
+    return float(chi2.sf(distance, freedom)) if freedom else 1.0
 
 
-def _tail(value: float, freedom: int) -> float:
-    """P(χ² > value): in closed form for an even number of degrees of freedom, the next even one otherwise.
+def _batches(
+    dataset: Dataset, split: str, length: int, blocks: int, seed: int, known: Vocabulary, spans: Mapping[str, Spans]
+) -> Iterator[Blocks]:
+    stream = dataset.split(split)
+    plan = packed(cut(stream.ends, length - AROUND), length, seed=seed, epoch=0)
+    count = min(blocks, plan.blocks)
+    with task("Auditing", total=count) as step:
+        for begin in range(0, count, BATCH):
+            end = min(begin + BATCH, count)
+            yield mark_blocks(read_blocks(stream, plan, np.arange(begin, end), known), plan, spans)
+            step(end - begin)
 
-    >>> round(_tail(18.31, 10), 3)
-    0.05
-    """
-    terms = np.cumprod([1.0, *(value / 2 / n for n in range(1, (freedom + 1) // 2))])
-    return min(1.0, math.exp(-value / 2) * float(terms.sum())) if freedom else 1.0
+
+def _marked(batches: Iterator[Blocks], lexicon: Lexicon, known: Vocabulary, kind: str) -> Iterator[Blocks]:
+    return (mark(blocks, lexicon, known, kind=kind) for blocks in batches)

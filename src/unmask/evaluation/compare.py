@@ -26,7 +26,7 @@ from unmask.planning.cost import cost
 from unmask.pretraining.pretrain import CALIBRATED_STEPS, pretrain
 from unmask.progress import say
 from unmask.results import Comparison, Contender, Figure, Probed, plain
-from unmask.tokens.collate import HELD_OUT_LENGTH
+from unmask.tokens.held_out import HELD_OUT_LENGTH
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint
 from unmask.training.budget import Budget

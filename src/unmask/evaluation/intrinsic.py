@@ -3,7 +3,7 @@
 In: any masked LM directory and a data directory. Out: `Evaluated`. The validation documents are encoded with
 the model's own tokenizer, cut into pieces, each alone in its row, and hidden by the `token` policy. What is
 hidden depends on the text, the tokenizer, the length, the rate and the seed, never on the model or the batch
-size (`unmask.tokens.collate.HeldOutSet`, which training validates on too).
+size (`unmask.tokens.held_out.HeldOutSet`, which training validates on too).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from unmask.models.sparse import logits_at
 from unmask.progress import task
 from unmask.records import Batch, Flags, Ids, Integers
 from unmask.results import Band, Evaluated, Figure
-from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.encode import encode
 

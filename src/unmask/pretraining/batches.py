@@ -21,7 +21,7 @@ from unmask.tokens.collate import collate
 from unmask.tokens.pack import AROUND, Pieces, Plan, Stream, cut, grouped, packed, read_blocks
 from unmask.tokens.sample import Sampling, sampled
 from unmask.tokens.spans.lexicon import Lexicon, mark
-from unmask.tokens.spans.spans import Spans, mark_blocks
+from unmask.tokens.spans.marked import Spans, mark_blocks
 
 ROUND = 16  # rows that are not packed have any length, and oneDNN keeps a kernel for each: these are few
 

@@ -19,7 +19,8 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.progress import Step
 from unmask.records import Mark
-from unmask.tokens.spans.spans import Finder, Span, SpanWriter, apart
+from unmask.tokens.spans.find import Finder, Span, apart
+from unmask.tokens.spans.marked import SpanWriter
 from unmask.tokens.store.documents import Documents, read_documents
 from unmask.tokens.store.shards import ShardWriter
 from unmask.tokens.tokenizer.encode import Encoded

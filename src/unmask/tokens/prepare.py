@@ -22,7 +22,7 @@ from unmask.progress import task
 from unmask.records import SPAN_KINDS
 from unmask.results import Prepared
 from unmask.tokens.encode_split import Finders, encode_split
-from unmask.tokens.spans.spans import Finder, gazetteer_file, spacy_finders
+from unmask.tokens.spans.find import Finder, gazetteer_file, spacy_finders
 from unmask.tokens.store import languages
 from unmask.tokens.store import manifest as manifests
 from unmask.tokens.store.dataset import SPLITS

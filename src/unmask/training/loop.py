@@ -26,10 +26,10 @@ from unmask.objectives import curriculum as table
 from unmask.objectives import mlm
 from unmask.objectives.objective import Objective
 from unmask.pretraining.feed import Feed
-from unmask.tokens.collate import HeldOutSet
-from unmask.tokens.examine import marked_spans
+from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.sample import Sampling
 from unmask.tokens.spans.lexicon import Lexicon
+from unmask.tokens.spans.marked import marked_spans
 from unmask.tokens.spans.phrases import lexicon as phrase_lexicon
 from unmask.tokens.spans.phrases import read_list
 from unmask.tokens.store.dataset import Dataset

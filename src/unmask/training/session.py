@@ -19,7 +19,7 @@ from unmask.models.init import know_frequencies
 from unmask.objectives import curriculum as table
 from unmask.objectives.objective import Objective
 from unmask.pretraining.feed import Feed
-from unmask.tokens.collate import HELD_OUT_LENGTH, HeldOutSet
+from unmask.tokens.held_out import HELD_OUT_LENGTH, HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint, health, loop
 from unmask.training.loop import Measured, Position, Training

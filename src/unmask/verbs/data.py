@@ -112,16 +112,22 @@ def collocations(
     read(Path(data))  # a wrong path is told before anything heavy is loaded
     if out is not None and Path(out).exists() and not overwrite:
         raise Refused(f"{out}: is already there; name another file, or replace it with --overwrite")
-    from unmask.tokens.examine import collocations as run
-    from unmask.tokens.spans.phrases import write_list
+    from unmask.progress import task
+    from unmask.tokens.spans.collocations import mine_collocations
+    from unmask.tokens.spans.phrases import as_phrases, wordless_tokens, write_list
+    from unmask.tokens.store.dataset import Dataset
 
     began = perf_counter()
-    found = run(data, longest=longest, least=least, top=top)
+    dataset = Dataset.open(data)
+    stream, tokenizer = dataset.split("train"), dataset.tokenizer()
+    with task("Collocations", total=2 * longest) as step:
+        mined = mine_collocations(stream, wordless_tokens(tokenizer), longest=longest, least=least, top=top, step=step)
+    phrases = as_phrases(mined, tokenizer)
     if out is not None:
-        write_list(found, Path(out))
+        write_list(phrases, Path(out))
     return Collocated(
         data=Path(data),
         path=None if out is None else Path(out),
-        phrases=tuple(found),
+        phrases=tuple(phrases),
         seconds=perf_counter() - began,
     )

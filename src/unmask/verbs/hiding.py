@@ -81,7 +81,7 @@ def audit(
     from unmask.tokens.store.manifest import read
 
     read(Path(data))  # a wrong path is told before anything heavy is loaded
-    from unmask.tokens.examine import audit_data
+    from unmask.evaluation.audit import audit_data
     from unmask.tokens.spans.phrases import read_list
 
     listed = read_list(phrases) if phrases is not None else ()

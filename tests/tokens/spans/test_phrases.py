@@ -5,8 +5,9 @@ import pytest
 
 from unmask.errors import BadInput
 from unmask.records import Blocks
+from unmask.tokens.spans.collocations import mine_collocations
 from unmask.tokens.spans.lexicon import mark
-from unmask.tokens.spans.phrases import Phrase, collocations, lexicon, read_list, write_list
+from unmask.tokens.spans.phrases import Phrase, as_phrases, lexicon, read_list, wordless_tokens, write_list
 from unmask.tokens.tokenizer.encode import encode
 from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.train import train_tokenizer
@@ -53,9 +54,10 @@ class Stream:
 
 
 def test_collocations_of_a_text_are_what_always_goes_together(tokenizer):
-    found = collocations(Stream(encode(tokenizer, texts())), tokenizer)
-    assert {phrase.text for phrase in found[:3]} == set(PLACES)
-    assert not any("," in phrase.text or "." in phrase.text for phrase in found)
+    mined = mine_collocations(Stream(encode(tokenizer, texts())), wordless_tokens(tokenizer))
+    phrases = [phrase.text for phrase in as_phrases(mined, tokenizer)]
+    assert set(phrases[:3]) == set(PLACES)
+    assert not any("," in phrase or "." in phrase for phrase in phrases)
 
 
 def test_a_phrase_of_a_list_is_found_in_blocks_of_every_tokenizer(tokenizer):

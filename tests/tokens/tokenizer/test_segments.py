@@ -10,7 +10,7 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
-from unmask.tokens.examine import audit_data
+from unmask.evaluation.audit import audit_data
 from unmask.tokens.prepare import prepare
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.encode import Encoded

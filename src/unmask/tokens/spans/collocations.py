@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from unmask.errors import BadInput
 from unmask.randomness import Bits
 from unmask.records import Flags, Ids, Integers, Reals
 from unmask.tokens.spans.lexicon import Members, longer, word_hashes
@@ -66,7 +67,7 @@ class Level:
     places: Integers  # N 2, one occurrence in the stream
 
 
-def mine(
+def mine_collocations(
     stream: Stream,
     breaks: Flags,
     *,
@@ -80,6 +81,8 @@ def mine(
     `breaks` (V flags) says which tokens no collocation contains: specials, and punctuation if it shall not.
     `step` is told of each pass over the stream; there are two for each length.
     """
+    if longest < 2 or least < 0 or top < 1:
+        raise BadInput(f"longest {longest}, least {least}, top {top}: give 2, 0 and 1 or more")
     levels: list[Level] = []
     for size in range(1, longest + 1):
         frequent = Members(levels[-1].hashes) if levels else None

@@ -1,6 +1,6 @@
 """Phrases as text: lists a person can read and edit, and the same phrases as a tokenizer's words.
 
-In: a data directory, or a file of phrases. Out: its collocations as a list, or a `Lexicon` that marks them in blocks.
+In: collocations, or a file of phrases. Out: a list in a file, or a `Lexicon` that marks them in blocks.
 
     # score  count  phrase          lines with # are left out, and so is everything before the last tab
     -0.02    168    Buenos Aires
@@ -17,32 +17,22 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
 from unmask.files import saving
-from unmask.progress import task
 from unmask.records import Flags
 from unmask.results import Phrase
-from unmask.tokens.spans.collocations import Stream, mine
+from unmask.tokens.spans.collocations import Collocation
 from unmask.tokens.spans.lexicon import Lexicon
 from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.segments import Segmenter, encode_words
 
 
-def collocations(
-    stream: Stream,
-    tokenizer: PreTrainedTokenizerFast,
-    *,
-    longest: int = 5,
-    least: int = 10,
-    top: int = 20_000,
-) -> list[Phrase]:
-    """The best collocations of a split, best first; none contains punctuation."""
-    with task("Collocations", total=2 * longest) as step:
-        found = mine(stream, _wordless(tokenizer), longest=longest, least=least, top=top, step=step)
-    ids = [[token for word in one.words for token in word] for one in found]
+def as_phrases(collocations: Sequence[Collocation], tokenizer: PreTrainedTokenizerFast) -> list[Phrase]:
+    """Collocations as text."""
+    ids = [[token for word in one.words for token in word] for one in collocations]
     texts = tokenizer.batch_decode(ids, clean_up_tokenization_spaces=False) if ids else []
-    return [Phrase(text.strip(), one.count, one.score) for text, one in zip(texts, found, strict=True)]
+    return [Phrase(text.strip(), one.count, one.score) for text, one in zip(texts, collocations, strict=True)]
 
 
-def _wordless(tokenizer: PreTrainedTokenizerFast) -> Flags:
+def wordless_tokens(tokenizer: PreTrainedTokenizerFast) -> Flags:
     """V flags: the special tokens, and those without a letter or a digit; a mere space is part of a word."""
     flags = vocabulary_of(tokenizer).is_special.copy()
     pieces = list(tokenizer.get_vocab().values())

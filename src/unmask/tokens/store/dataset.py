@@ -25,7 +25,7 @@ import numpy as np
 
 from unmask.errors import BadInput, Damaged
 from unmask.records import SPAN_KINDS, Integers, Vocabulary
-from unmask.tokens.spans.spans import Spans
+from unmask.tokens.spans.marked import Spans
 from unmask.tokens.store import languages
 from unmask.tokens.store import manifest as manifests
 from unmask.tokens.store.documents import read_documents, sample_documents
