@@ -54,6 +54,18 @@ def test_text_never_yields_a_special_id_of_a_foreign_tokenizer(kind: str, foreig
     assert tokenizer(SPELT)["input_ids"].count(tokenizer.mask_token_id) == 1, "transformers itself reads it so"
 
 
+@pytest.mark.parametrize("kind", ["unigram", "wordlevel", "wordpiece"])
+def test_what_is_kept_can_be_spelt_and_no_other_special_id(kind: str, foreign: Trained) -> None:
+    tokenizer = foreign(kind)
+    mask = tokenizer.mask_token_id
+    (encoded,) = encode(tokenizer, [SPELT], offsets=True, keep=frozenset({mask}))
+    assert encoded.ids.tolist().count(mask) == 1
+    assert never_special(tokenizer, Encoded(encoded.ids[encoded.ids != mask], encoded.word_starts))
+    (begin, end) = encoded.offsets[encoded.ids == mask][0].tolist()
+    assert SPELT[begin:end].strip() == "<mask>"
+    assert never_special(tokenizer, encode(tokenizer, [SPELT])[0]), "asked without, it is characters again"
+
+
 def test_words_are_those_of_the_pre_tokenizer(kind: str, trained: Trained) -> None:
     text = "Undefinable things, e.g. (brackets), 1234 and an identifier."
     backend = trained(kind).backend_tokenizer

@@ -1,11 +1,13 @@
 """Texts to tokens, with any fast tokenizer of transformers: ours or one that came with a model.
 
 In: a tokenizer and texts. Out: token ids, and which of them start a word. Text never yields a special id:
-a text that spells `[MASK]` is read as the characters it consists of.
+a text that spells `[MASK]` is read as the characters it consists of, unless its writer means a blank by it. Training,
+evaluation and use all encode by the one function here.
 """
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
@@ -47,8 +49,14 @@ class Encoded(NamedTuple):
     offsets: NDArray[np.int32] | None = None  # L 2, its first character and the one after; when asked for
 
 
-def encode(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], *, offsets: bool = False) -> list[Encoded]:
-    """Encode texts, on every core, without special tokens around them or in them.
+def encode(
+    tokenizer: PreTrainedTokenizerFast,
+    texts: Sequence[str],
+    *,
+    offsets: bool = False,
+    keep: frozenset[int] = frozenset(),
+) -> list[Encoded]:
+    """Encode texts, on every core, without special tokens around them; in them only those of `keep` can be spelt.
 
     A word is what the pre-tokenizer calls one. Of a script written without spaces it calls a clause one, so there
     every piece starts a word, and so does what follows in another script:
@@ -56,27 +64,27 @@ def encode(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], *, offsets:
         tokens   un ##do it  .  ฉัน ##ชอบ ##แมว ##Tom
         starts    #   .   #  #   #    #    #    #
     """
-    return _encoder(tokenizer, len(tokenizer))(texts, offsets)
+    return _encoder(tokenizer, len(tokenizer), keep)(texts, offsets)
 
 
-@lru_cache(maxsize=4)
-def _encoder(tokenizer: PreTrainedTokenizerFast, _tokens: int) -> _Encoder:
-    """One for each tokenizer, and a new one when tokens have been added to it."""
-    return _Encoder(tokenizer)
+@lru_cache(maxsize=8)
+def _encoder(tokenizer: PreTrainedTokenizerFast, _tokens: int, keep: frozenset[int]) -> _Encoder:
+    """One for each tokenizer and what it keeps, and a new one when tokens have been added to it."""
+    return _Encoder(tokenizer, keep)
 
 
 class _Encoder:
     """What encoding has to know of a tokenizer, found out once."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
-        self.backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, keep: frozenset[int]) -> None:
+        self.backend = _without_roles(tokenizer.backend_tokenizer, keep)
         self.backend.no_padding()
         self.backend.no_truncation()
         self.backend.encode_special_tokens = True
         self.spaced, self.unspaced, self.letters = _beginnings(self.backend, vocabulary_size(tokenizer))
         self.unknown: int | None = tokenizer.unk_token_id
         self.forbidden = np.zeros(vocabulary_size(tokenizer), dtype=np.bool_)
-        self.forbidden[[number for number in special_ids(tokenizer) if number != self.unknown]] = True
+        self.forbidden[[number for number in special_ids(tokenizer) if number not in {self.unknown, *keep}]] = True
 
     def __call__(self, texts: Sequence[str], offsets: bool) -> list[Encoded]:
         try:
@@ -114,6 +122,20 @@ class _Encoder:
         ids = [token.id for token in self.backend.model.tokenize(character)]
         known = [self.unknown if self.forbidden[number] else number for number in ids]
         return [number for number in known if number is not None]
+
+
+def _without_roles(backend: Tokenizer, ids: frozenset[int]) -> Tokenizer:
+    """A copy in which these special tokens are ordinary added ones: those a text spells even if no special one can be.
+
+    Of all added tokens that a text may spell, tokenizers switch only the special ones off, and all of them at once.
+    """
+    text = backend.to_str()
+    if not ids:
+        return Tokenizer.from_str(text)
+    settings = json.loads(text)
+    for token in settings["added_tokens"]:
+        token["special"] &= token["id"] not in ids
+    return Tokenizer.from_str(json.dumps(settings))
 
 
 def _numbers(words: list[int | None]) -> NDArray[np.int32]:
