@@ -21,6 +21,7 @@ from unmask.models.load import length_of, silently
 from unmask.models.locate import model_directory
 from unmask.progress import task
 from unmask.records import Integers, Reals
+from unmask.tokens.bucket import batches_by_length
 from unmask.tokens.tokenizer.encode import Encoded, encode
 from unmask.tokens.tokenizer.load import load_tokenizer
 
@@ -109,25 +110,13 @@ def _vectors(encoder: Encoder, rows: Sequence[Encoded]) -> Iterator[tuple[int, R
     opening, closing = encoder.around
     room = (encoder.length or max((len(row.ids) for row in rows), default=0) + 2) - len(opening) - len(closing)
     inside = [row.ids[:room].tolist() for row in rows]
-    order = sorted(range(len(rows)), key=lambda number: len(inside[number]))
     with task("Reading", total=len(rows)) as step:
-        for numbers in _batches(order, [len(each) + 2 for each in inside]):
+        for numbers in batches_by_length([len(each) + 2 for each in inside], tokens=AT_ONCE):
             batch = [[*opening, *inside[number], *closing] or [0] for number in numbers]
-            for number, vectors in zip(numbers, _forward(encoder, batch), strict=True):
+            for number, vectors in zip(numbers.tolist(), _forward(encoder, batch), strict=True):
                 begin = len(opening)
                 yield number, vectors[begin : begin + len(inside[number])].astype(np.float64)
             step(len(numbers))
-
-
-def _batches(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
-    some: list[int] = []
-    for number in order:
-        if some and (len(some) + 1) * lengths[number] > AT_ONCE:
-            yield some
-            some = []
-        some.append(number)
-    if some:
-        yield some
 
 
 def _forward(encoder: Encoder, batch: Sequence[Sequence[int]]) -> np.ndarray[Any, np.dtype[np.float32]]:

@@ -8,7 +8,7 @@ tokens are never offered.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -22,6 +22,7 @@ from unmask.models.load import Loaded
 from unmask.models.sparse import logits_at
 from unmask.progress import task
 from unmask.results import Filled, Guess
+from unmask.tokens.bucket import batches_by_length
 
 BLANK = "[MASK]"  # understood for every model, whatever its own mask token is
 BATCH = 8_192  # tokens in a forward pass, padding among them
@@ -64,14 +65,15 @@ def fill(
     spell = speller(loaded)
     filled: dict[int, Filled] = {}
     with task("Filling", total=len(questions)) as step, torch.inference_mode():
-        for batch in _batches([len(question.ids) for question in questions]):
+        lengths = [len(question.ids) for question in questions]
+        for batch in batches_by_length(lengths, tokens=BATCH, rows=ROWS):
             rows = iter(_probabilities(loaded, [questions[n] for n in batch]))
-            for n in batch:
-                own = [next(rows) for _ in questions[n].blanks]
+            for n in batch.tolist():
+                distributions = [next(rows) for _ in questions[n].blanks]
                 if targets:
-                    candidates = [_ordered(row, choice) for row, choice in zip(own, wanted[n], strict=True)]
+                    candidates = [_ordered(row, choice) for row, choice in zip(distributions, wanted[n], strict=True)]
                 else:
-                    candidates = [_likeliest(row, top, spell) for row in own]
+                    candidates = [_likeliest(row, top, spell) for row in distributions]
                 filled[n] = complete(questions[n], candidates)
             step(len(batch))
     return [filled[n] for n in range(len(questions))]
@@ -220,18 +222,6 @@ def _probabilities(loaded: Loaded, questions: Sequence[Question]) -> Tensor:
     probabilities[:, list(loaded.vocabulary.special)] = 0
     probabilities[:, loaded.vocabulary.size :] = 0  # rows that only round the matrix up
     return probabilities.cpu()
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Texts of like length together, as many as a forward pass takes."""
-    batch: list[int] = []
-    for n in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and (len(batch) == ROWS or lengths[n] * (len(batch) + 1) > BATCH):
-            yield batch
-            batch = []
-        batch.append(n)
-    if batch:
-        yield batch
 
 
 def _quoted(text: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from unmask.corruption.schedule import Plan as Hiding
 from unmask.corruption.schedule import corrupt_by, parse
 from unmask.records import Batch, Blocks, Corrupted, Vocabulary
+from unmask.tokens.bucket import batches_by_length
 from unmask.tokens.collate import collate
 from unmask.tokens.pack import AROUND, Plan, Stream, alone, cut, read_blocks
 
@@ -69,14 +70,7 @@ class HeldOutSet:
         chosen = np.arange(len(lengths))
         if limit is not None and lengths.sum() > limit:
             chosen = chosen[:: -(-int(lengths.sum()) // limit)]
-        by_length = chosen[np.argsort(lengths[chosen], kind="stable")]
-        begin = 0
-        while begin < len(by_length):
-            # rows are padded to the longest, which is the last of them
-            end = begin + 1
-            while end < len(by_length) and (end + 1 - begin) * (lengths[by_length[end]] + AROUND) <= tokens:
-                end += 1
-            blocks = read_blocks(self.stream, self.plan, by_length[begin:end], self.vocabulary)
+        for rows in batches_by_length(lengths[chosen] + AROUND, tokens=tokens):
+            blocks = read_blocks(self.stream, self.plan, chosen[rows], self.vocabulary)
             corrupted = corrupt_by(blocks, self.hiding, self.vocabulary, seed=self.seed, progress=1.0)
             yield HeldOut(blocks, corrupted, collate(blocks, corrupted))
-            begin = end
