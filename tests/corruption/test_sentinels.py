@@ -85,7 +85,7 @@ def test_rows_and_answers_are_those_of_a_loop(rows, rate):
 
 def segmented(tokens, trials, rate=0.15, **settings):
     each = units.tokens(batch(rows=trials, length=tokens, edges=False), VOCABULARY, NOTHING)
-    flags = select.segments(each, rate, Draws.of(0, 0, np.arange(trials)), **settings)
+    flags = select.random_segmentation(each, rate, Draws.of(0, 0, np.arange(trials)), **settings)
     return flags.reshape(trials, tokens)
 
 

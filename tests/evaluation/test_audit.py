@@ -45,7 +45,7 @@ def test_where_no_position_is_favoured_p_values_are_uniform():
 
 def test_a_policy_that_spares_the_end_of_the_row_is_found_out(monkeypatch):
     def first_half(each, rate, draws):
-        return select.wheel(each, rate, draws) & (each.numbers < 0.9 * each.counts[each.rows])
+        return select.systematic_sample(each, rate, draws) & (each.numbers < 0.9 * each.counts[each.rows])
 
     spared = policy.Composition(units.tokens, first_half, render.replace)
     monkeypatch.setitem(policy.POLICIES, "spared", spared)
@@ -58,7 +58,8 @@ def test_specials_that_a_policy_hides_or_shows_are_counted(monkeypatch):
         ids = np.where(blocks.ids == MASK, 9, np.where(vocabulary.is_special[blocks.ids], 9, blocks.ids))
         return units.tokens(dataclasses.replace(blocks, ids=ids), vocabulary, draws)
 
-    monkeypatch.setitem(policy.POLICIES, "careless", policy.Composition(careless, select.wheel, render.replace))
+    composition = policy.Composition(careless, select.systematic_sample, render.replace)
+    monkeypatch.setitem(policy.POLICIES, "careless", composition)
     assert audit(batches(), parse("careless", 0.5), VOCABULARY).specials_hidden > 0
 
 

@@ -19,8 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from unmask.corruption import render, select, units
+from unmask.corruption import render, units
 from unmask.corruption.rows import joined, take
+from unmask.corruption.select import (
+    random_segmentation,
+    systematic_sample,
+    systematic_sample_apart,
+    systematic_sample_timed,
+)
 from unmask.corruption.sentinels import expand, sentinels
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
@@ -48,16 +54,16 @@ class Composition:
 
 
 POLICIES: dict[str, Composition] = {
-    "token": Composition(units.tokens, select.wheel, render.replace),
-    "word": Composition(units.words, select.wheel, render.replace),
-    "span": Composition(units.spans, select.apart, render.bounded),
-    "entity": Composition(units.marked, select.wheel, render.replace, defaults={"kind": "entity"}),
-    "phrase": Composition(units.marked, select.wheel, render.replace, defaults={"kind": "phrase"}),
-    "collocation": Composition(units.marked, select.wheel, render.replace, defaults={"kind": "collocation"}),
-    "ngram": Composition(units.ngrams, select.wheel, render.replace),
-    "sentinel": Composition(units.tokens, select.segments, sentinels),
-    "permutation": Composition(units.ngrams, select.wheel, render.ordered, rate=1 / 6, defaults={"longest": 5}),
-    "diffusion": Composition(units.tokens, select.timed, render.masked, rate=1.0),
+    "token": Composition(units.tokens, systematic_sample, render.replace),
+    "word": Composition(units.words, systematic_sample, render.replace),
+    "span": Composition(units.spans, systematic_sample_apart, render.bounded),
+    "entity": Composition(units.marked, systematic_sample, render.replace, defaults={"kind": "entity"}),
+    "phrase": Composition(units.marked, systematic_sample, render.replace, defaults={"kind": "phrase"}),
+    "collocation": Composition(units.marked, systematic_sample, render.replace, defaults={"kind": "collocation"}),
+    "ngram": Composition(units.ngrams, systematic_sample, render.replace),
+    "sentinel": Composition(units.tokens, random_segmentation, sentinels),
+    "permutation": Composition(units.ngrams, systematic_sample, render.ordered, rate=1 / 6, defaults={"longest": 5}),
+    "diffusion": Composition(units.tokens, systematic_sample_timed, render.masked, rate=1.0),
 }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
-from unmask.randomness import Draws, Stream
+from unmask.randomness import Draws, Purpose
 from unmask.records import Blocks, Corrupted, Flags, Ids, Integers, Reals, Vocabulary
 
 
@@ -33,14 +33,14 @@ def replace(
     some = np.flatnonzero(hidden)
     positions, sizes = units.members(some)
     rows = units.rows[some]
-    fate = np.repeat(draws.uniform(Stream.FATE, rows, some - units.first[rows]), sizes)
+    fate = np.repeat(draws.uniform(Purpose.FATE, rows, some - units.first[rows]), sizes)
     ids = blocks.ids.ravel().copy()
     targets = ids[positions]
 
     ids[positions[fate < mask]] = vocabulary.mask
     swap = np.flatnonzero((fate >= mask) & (fate < mask + random))
     row, column = np.divmod(positions[swap], blocks.ids.shape[1])
-    draw = draws.uniform(Stream.REPLACEMENT, row, column)
+    draw = draws.uniform(Purpose.REPLACEMENT, row, column)
     ids[positions[swap]] = REPLACEMENTS[replacement](targets[swap], draw, vocabulary)
 
     flags = np.zeros(len(ids), dtype=np.bool_)
@@ -111,7 +111,7 @@ def ordered(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary,
     """
     corrupted = replace(blocks, units, hidden, vocabulary, draws, mask=0.0, random=0.0)
     counts = corrupted.hidden.sum(axis=1)
-    shuffled, real = draws.shuffle(Stream.RANK, counts)
+    shuffled, real = draws.shuffle(Purpose.RANK, counts)
     rank = np.empty(len(corrupted.targets), dtype=np.int32)
     first = np.repeat(np.cumsum(counts) - counts, counts)
     rank[shuffled[real].astype(np.int64) + first] = np.nonzero(real)[1] + 1

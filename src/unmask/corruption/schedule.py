@@ -23,7 +23,7 @@ from unmask.corruption.render import bounded, edges
 from unmask.corruption.render import replace as replaced
 from unmask.corruption.rows import take
 from unmask.errors import BadInput
-from unmask.randomness import Draws, Stream
+from unmask.randomness import Draws, Purpose
 from unmask.records import SPAN_KINDS, Blocks, Corrupted, Vocabulary
 
 
@@ -193,7 +193,7 @@ def _mixed(blocks: Blocks, stage: Stage, vocabulary: Vocabulary, seed: int, rate
     fresh = any(part.policy.fresh for part in stage.parts)
     draws = Draws.of(seed, blocks.epoch if fresh else 0, blocks.numbers)
     share = np.cumsum([part.weight for part in stage.parts])
-    which = np.searchsorted(share[:-1] / share[-1], draws.per_row(Stream.PART), side="right")
+    which = np.searchsorted(share[:-1] / share[-1], draws.per_row(Purpose.MIXTURE), side="right")
 
     ids, hidden = blocks.ids.copy(), np.zeros(blocks.ids.shape, dtype=np.bool_)
     unit = np.zeros(blocks.ids.shape, dtype=np.int64)

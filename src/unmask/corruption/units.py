@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from unmask.errors import BadInput
-from unmask.randomness import Draws, Stream
+from unmask.randomness import Draws, Purpose
 from unmask.records import Blocks, Flags, Integers, Reals, Vocabulary
 
 
@@ -181,7 +181,7 @@ def _cumulated(each: Units, weights: Reals, draws: Draws) -> Integers:
     mean = float(share @ np.arange(1, len(share) + 1))
     width = int(each.counts.max(initial=0) / mean) + 8
     while True:  # a width too small is doubled: the first lengths stay the same, as they are keyed by their number
-        lengths = 1 + np.searchsorted(np.cumsum(share)[:-1], draws.grid(Stream.LENGTH, width), side="right")
+        lengths = 1 + np.searchsorted(np.cumsum(share)[:-1], draws.grid(Purpose.LENGTH, width), side="right")
         ends = np.cumsum(lengths, axis=1)
         if (ends[:, -1] >= each.counts).all():
             break

@@ -16,9 +16,9 @@ import numpy as np
 from unmask.corruption.rows import joined
 from unmask.corruption.schedule import Plan as Hiding
 from unmask.corruption.schedule import corrupt_by
-from unmask.records import Batch, Blocks, Corrupted, Integers, Vocabulary
+from unmask.records import Batch, Blocks, Corrupted, Integers, TokenStream, Vocabulary
 from unmask.tokens.collate import collate
-from unmask.tokens.pack import AROUND, Pieces, Plan, Stream, cut, grouped, packed, read_blocks
+from unmask.tokens.pack import AROUND, Pieces, Plan, cut, grouped, packed, read_blocks
 from unmask.tokens.sample import Sampling, sampled
 from unmask.tokens.spans.lexicon import Lexicon, mark
 from unmask.tokens.spans.marked import Spans, mark_blocks
@@ -39,7 +39,7 @@ class Stretch(NamedTuple):
 class Examples:
     """The blocks of every epoch, with something hidden."""
 
-    stream: Stream
+    stream: TokenStream
     vocabulary: Vocabulary
     hiding: Hiding | None
     length: int

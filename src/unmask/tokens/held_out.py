@@ -12,10 +12,10 @@ import numpy as np
 
 from unmask.corruption.schedule import Plan as Hiding
 from unmask.corruption.schedule import corrupt_by, parse
-from unmask.records import Batch, Blocks, Corrupted, Vocabulary
+from unmask.records import Batch, Blocks, Corrupted, TokenStream, Vocabulary
 from unmask.tokens.bucket import batches_by_length
 from unmask.tokens.collate import collate
-from unmask.tokens.pack import AROUND, Plan, Stream, alone, cut, read_blocks
+from unmask.tokens.pack import AROUND, Plan, alone, cut, read_blocks
 
 HELD_OUT_LENGTH = 128
 HELD_OUT_RATE = 0.15
@@ -38,7 +38,7 @@ class HeldOutSet:
     positions depend on the piece's number, so batches of any size give the same examples.
     """
 
-    stream: Stream
+    stream: TokenStream
     vocabulary: Vocabulary
     plan: Plan
     hiding: Hiding | None
@@ -47,7 +47,7 @@ class HeldOutSet:
     @classmethod
     def of(
         cls,
-        stream: Stream,
+        stream: TokenStream,
         vocabulary: Vocabulary,
         *,
         length: int = HELD_OUT_LENGTH,

@@ -13,30 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unmask.errors import Damaged
 from unmask.randomness import Draws, mix
-from unmask.records import Blocks, Flags, Ids, Integers, Vocabulary
+from unmask.records import Blocks, Integers, TokenStream, Vocabulary
 
 SORTED = 64  # batches among which pieces are sorted by length
 AROUND = 2  # the opening and the closing token of each piece
-
-
-class Stream(Protocol):
-    """A split's tokens, one document after the other."""
-
-    @property
-    def ends(self) -> Integers:
-        """Where each document ends in the stream."""
-        ...
-
-    def read(self, start: int, stop: int) -> tuple[Ids, Flags]:
-        """The tokens between two places of the stream, and which of them start a word."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -160,7 +146,7 @@ def alone(pieces: Pieces, length: int) -> Plan:
 
 
 def read_blocks(
-    stream: Stream, plan: Plan, numbers: Sequence[int] | Integers, vocabulary: Vocabulary, *, multiple: int = 1
+    stream: TokenStream, plan: Plan, numbers: Sequence[int] | Integers, vocabulary: Vocabulary, *, multiple: int = 1
 ) -> Blocks:
     """Read the blocks with these numbers; rows are as long as the fullest of them, or the next `multiple`.
 

@@ -11,32 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unmask.errors import BadInput
 from unmask.randomness import Bits
-from unmask.records import Flags, Ids, Integers, Reals
+from unmask.records import Flags, Integers, Reals, TokenStream
 from unmask.tokens.spans.lexicon import Members, longer, word_hashes
 
 CHUNK = 1 << 20  # tokens read at a time
 SKETCH = 1 << 24  # counters, 64 MB
 PART = 1.2  # how much more often than in a longer one a collocation has to occur, to stand for itself
-
-
-class Stream(Protocol):
-    """A split's tokens, one document after the other."""
-
-    @property
-    def ends(self) -> Integers:
-        """Where each document ends in the stream."""
-        ...
-
-    def read(self, start: int, stop: int) -> tuple[Ids, Flags]:
-        """The tokens between two places of the stream, and which of them start a word."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +54,7 @@ class Level:
 
 
 def mine_collocations(
-    stream: Stream,
+    stream: TokenStream,
     breaks: Flags,
     *,
     longest: int = 5,
@@ -111,7 +97,7 @@ def _without_parts(found: list[Collocation]) -> list[Collocation]:
     return [one for one in found if one.words not in parts]
 
 
-def _chunks(stream: Stream, breaks: Flags) -> Iterator[Chunk]:
+def _chunks(stream: TokenStream, breaks: Flags) -> Iterator[Chunk]:
     """The words of the stream; chunks end with a document wherever one is shorter than a chunk."""
     ends = stream.ends
     begin, last = 0, int(ends[-1]) if len(ends) else 0
@@ -217,7 +203,7 @@ def _log_share(words: Bits, levels: list[Level], total: int) -> Reals:
     return share
 
 
-def _words(stream: Stream, place: Integers) -> tuple[tuple[int, ...], ...]:
+def _words(stream: TokenStream, place: Integers) -> tuple[tuple[int, ...], ...]:
     """The words between two places of the stream, as token ids."""
     ids, starts = stream.read(int(place[0]), int(place[1]))
     starts[0] = True
