@@ -8,6 +8,7 @@ import pytest
 from corruption_cases import VOCABULARY, batches, law, rates
 
 from unmask.corruption import policy, units
+from unmask.corruption.policy import policy_named
 
 PAGE = Path(__file__).parents[2] / "docs" / "corruption.md"
 PUBLISHED = dict(policy.POLICIES)
@@ -42,7 +43,7 @@ def test_the_worked_example_has_at_most_twenty_lines():
 @pytest.mark.usefixtures("names")
 @law(rows=batches(longest=128), rate=rates)
 def test_the_policy_of_the_page_has_the_laws(rows, rate):
-    corrupted = policy.corrupt(rows, policy.named("sentence", rate, stop=17), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named("sentence", rate, stop=17), VOCABULARY, seed=0)
     may = units.eligible(rows, VOCABULARY)
     assert policy.restore(corrupted).tobytes() == rows.ids.tobytes()
     assert not (corrupted.hidden & ~may).any()
@@ -61,4 +62,4 @@ def test_a_setting_without_a_usual_value_is_asked_for():
     from unmask.errors import BadInput
 
     with pytest.raises(BadInput, match="needs the setting 'stop'"):
-        policy.named("sentence")
+        policy_named("sentence")

@@ -9,7 +9,7 @@ import torch
 from scipy.stats import entropy
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from unmask.corruption.policy import corrupt, named
+from unmask.corruption.policy import corrupt, policy_named
 from unmask.errors import BadInput, Damaged
 from unmask.evaluation.intrinsic import evaluate
 from unmask.models.load import load
@@ -50,7 +50,7 @@ def plainly(model: Path, data: Path, length: int, seed: int, rate: float) -> dic
         ids = np.array([[vocabulary.start, *rows[n], vocabulary.end] for n in numbers], dtype=np.int32)
         ones = np.ones_like(ids)
         blocks = Blocks(ids, ones.astype(np.bool_), ones, np.array(numbers), 0)
-        hidden = corrupt(blocks, named("token", rate=rate), vocabulary, seed=seed)
+        hidden = corrupt(blocks, policy_named("token", rate=rate), vocabulary, seed=seed)
         with torch.no_grad():
             logits = network(torch.from_numpy(hidden.ids.astype(np.int64))).logits
         scores = logits[torch.from_numpy(hidden.hidden)].log_softmax(-1)

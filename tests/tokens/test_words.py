@@ -10,6 +10,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from unmask.corruption import policy
+from unmask.corruption.policy import policy_named
 from unmask.records import Blocks
 from unmask.tokens.tokenizer.encode import encode
 from unmask.tokens.tokenizer.load import vocabulary_of
@@ -57,7 +58,7 @@ def hidden_characters(tokenizer, text, rate, number):
         np.array([number]),
         0,
     )
-    corrupted = policy.corrupt(row, policy.named("word", rate), vocabulary_of(tokenizer), seed=0)
+    corrupted = policy.corrupt(row, policy_named("word", rate), vocabulary_of(tokenizer), seed=0)
     hidden = np.zeros(len(text), dtype=np.bool_)
     for (begin, end), flag in zip(encoded.offsets, corrupted.hidden[0], strict=True):
         hidden[begin:end] |= flag

@@ -3,7 +3,7 @@
 In go blocks, a policy and a seed, out come examples; `restore` goes back. A policy is a name, a rate and
 settings that JSON can hold, so a run can be described by it and made again from the description.
 
-    policy = named("span", rate=0.15, longest=5)
+    policy = policy_named("span", rate=0.15, longest=5)
     corrupted = corrupt(blocks, policy, vocabulary, seed=0)
 
 A policy of one's own is another line in the table: see docs/corruption.md.
@@ -74,7 +74,7 @@ class Policy:
     name: str
     rate: float
     settings: Mapping[str, Any] = field(default_factory=dict)
-    fresh: bool = True  # a new draw each epoch; false draws the same for a block's number in every epoch
+    redraw: bool = True  # a new draw each epoch; false draws the same for a block's number in every epoch
 
     def __post_init__(self) -> None:
         known = _known(self.name).settings
@@ -86,17 +86,17 @@ class Policy:
         _check_split(self.settings)
 
 
-def named(name: str, rate: float | None = None, *, fresh: bool = True, **settings: Any) -> Policy:
+def policy_named(name: str, rate: float | None = None, *, redraw: bool = True, **settings: Any) -> Policy:
     """A policy by its name, with the published settings where none are given.
 
-    >>> named("span", random=0.0).settings
+    >>> policy_named("span", random=0.0).settings
     {'p': 0.2, 'longest': 10, 'mask': 0.8, 'random': 0.0, 'replacement': 'uniform'}
     """
     known = _known(name)
     chosen = {**known.settings, **settings}
     if missing := [key for key, value in chosen.items() if value is inspect.Parameter.empty]:
         raise BadInput(f"policy {name!r} needs the setting {missing[0]!r}: it has no usual value")
-    return Policy(name, known.rate if rate is None else rate, chosen, fresh)
+    return Policy(name, known.rate if rate is None else rate, chosen, redraw)
 
 
 def corrupt(
@@ -112,7 +112,7 @@ def corrupt(
 
 def _corrupt(blocks: Blocks, policy: Policy, vocabulary: Vocabulary, seed: int, rate: float) -> Corrupted:
     how = POLICIES[policy.name]
-    draws = Draws.of(seed, blocks.epoch if policy.fresh else 0, blocks.numbers)
+    draws = Draws.of(seed, blocks.epoch if policy.redraw else 0, blocks.numbers)
     settings = {part: _chosen(part, policy.settings) for part in (how.units, how.select, how.render)}
 
     together = how.units(blocks, vocabulary, draws, **settings[how.units])

@@ -1,6 +1,6 @@
 """What is hidden over a whole training: policies mixed, one after the other, and a rate that changes.
 
-In go blocks, a plan and how far training is (0 to 1), out come examples. A plan is read from a line a person
+In go blocks, a schedule and how far training is (0 to 1), out come examples. A schedule is read from a line a person
 would write, and is JSON on the way to a run directory and back.
 
     "span 0.7, token 0.3"                                   seven rows in ten by span, the others by token
@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from unmask.corruption.policy import POLICIES, Policy, corrupt, named
+from unmask.corruption.policy import POLICIES, Policy, corrupt, policy_named
 from unmask.corruption.rate import Rate, parse_rate
 from unmask.corruption.render import bounded, edges
 from unmask.corruption.render import replace as replaced
@@ -63,7 +63,7 @@ _MIXABLE = (replaced, bounded)
 
 
 @dataclass(frozen=True)
-class Plan:
+class MaskingSchedule:
     """Stages in order, and a rate over the whole of them that overrides the policies' own."""
 
     stages: tuple[Stage, ...]
@@ -75,8 +75,8 @@ class Plan:
             raise BadInput(f"stages end at {ends}: ascending, above 0, the last at 1")
 
     @classmethod
-    def of(cls, described: Mapping[str, Any]) -> Plan:
-        """The plan that `dataclasses.asdict` described."""
+    def of(cls, described: Mapping[str, Any]) -> MaskingSchedule:
+        """The schedule that `dataclasses.asdict` described."""
         stages = tuple(
             Stage(
                 tuple(Part(Policy(**part["policy"]), part["weight"]) for part in stage["parts"]),
@@ -97,7 +97,7 @@ class Plan:
         return [kind for kind in SPAN_KINDS if kind in self.policies]
 
     def __str__(self) -> str:
-        """The plan as a person writes it."""
+        """The schedule as a person writes it."""
         return "; ".join(map(str, self.stages))
 
     def at(self, progress: float) -> tuple[Stage, float | None]:
@@ -107,10 +107,12 @@ class Plan:
         return stage, None if self.rate is None else self.rate.at(progress)
 
 
-def parse(line: str, rate: str | float | None = None, *, fresh: bool = True, **settings: Any) -> Plan:
-    """A plan as a person writes it; settings go to each policy that has them.
+def parse_schedule(
+    line: str, rate: str | float | None = None, *, redraw: bool = True, **settings: Any
+) -> MaskingSchedule:
+    """A schedule as a person writes it; settings go to each policy that has them.
 
-    >>> stage, rate = parse("span 0.7, token 0.3", "linear 0.3 0.15").at(0.5)
+    >>> stage, rate = parse_schedule("span 0.7, token 0.3", "linear 0.3 0.15").at(0.5)
     >>> [(part.policy.name, part.weight) for part in stage.parts], round(rate, 3)
     ([('span', 0.7), ('token', 0.3)], 0.225)
     """
@@ -118,24 +120,24 @@ def parse(line: str, rate: str | float | None = None, *, fresh: bool = True, **s
     texts = [text for text in line.split(";") if text.strip()]
     for text in texts:
         mixture, _, until = text.partition(" until ")
-        parts = tuple(_part(part, fresh, settings) for part in mixture.split(","))
+        parts = tuple(_part(part, redraw, settings) for part in mixture.split(","))
         stages.append(Stage(parts, _number(until or "1", text)))
     used = {key for stage in stages for part in stage.parts for key in part.policy.settings}
     if unknown := set(settings) - used:
         raise BadInput(f"no policy of {line!r} has a setting {min(unknown)!r}: they have {', '.join(sorted(used))}")
-    return Plan(tuple(stages), None if rate is None else parse_rate(str(rate)))
+    return MaskingSchedule(tuple(stages), None if rate is None else parse_rate(str(rate)))
 
 
-def _part(text: str, fresh: bool, settings: Mapping[str, Any]) -> Part:
+def _part(text: str, redraw: bool, settings: Mapping[str, Any]) -> Part:
     name, *words = text.split() or [""]
-    known = named(name).settings if name != "" else _misread(text)
+    known = policy_named(name).settings if name != "" else _misread(text)
     chosen = {key: value for key, value in settings.items() if key in known}
     written = dict(word.split("=", 1) for word in words if "=" in word)
     chosen |= {key: _setting(key, value, known.get(key)) for key, value in written.items()}
     weights = [word for word in words if "=" not in word]
     if len(weights) > 1:
         _misread(text)
-    return Part(named(name, fresh=fresh, **chosen), _number("".join(weights) or "1", text))
+    return Part(policy_named(name, redraw=redraw, **chosen), _number("".join(weights) or "1", text))
 
 
 def _setting(key: str, text: str, usual: Any) -> Any:
@@ -176,13 +178,13 @@ def _misread(where: str) -> NoReturn:
     raise BadInput(f"policy {where.strip()!r} is not understood: {forms}")
 
 
-def corrupt_by(
-    blocks: Blocks, plan: Plan | None, vocabulary: Vocabulary, *, seed: int, progress: float = 0.0
+def corrupt_at(
+    blocks: Blocks, masking: MaskingSchedule | None, vocabulary: Vocabulary, *, seed: int, progress: float = 0.0
 ) -> Corrupted:
-    """Hide what the plan hides at this point of the training; without a plan, nothing."""
-    if plan is None:
+    """Hide what the schedule hides at this point of the training; without one, nothing."""
+    if masking is None:
         return Corrupted(ids=blocks.ids, hidden=np.zeros(blocks.ids.shape, dtype=np.bool_), targets=blocks.ids[:0, 0])
-    stage, rate = plan.at(progress)
+    stage, rate = masking.at(progress)
     if len(stage.parts) == 1:
         return corrupt(blocks, stage.parts[0].policy, vocabulary, seed=seed, rate=rate)
     return _mixed(blocks, stage, vocabulary, seed, rate)
@@ -190,8 +192,8 @@ def corrupt_by(
 
 def _mixed(blocks: Blocks, stage: Stage, vocabulary: Vocabulary, seed: int, rate: float | None) -> Corrupted:
     """Each row by one policy of the mixture, drawn with its weight."""
-    fresh = any(part.policy.fresh for part in stage.parts)
-    draws = Draws.of(seed, blocks.epoch if fresh else 0, blocks.numbers)
+    redraw = any(part.policy.redraw for part in stage.parts)
+    draws = Draws.of(seed, blocks.epoch if redraw else 0, blocks.numbers)
     share = np.cumsum([part.weight for part in stage.parts])
     which = np.searchsorted(share[:-1] / share[-1], draws.per_row(Purpose.MIXTURE), side="right")
 

@@ -1,8 +1,8 @@
 """What a policy really does, measured on real blocks.
 
-In go blocks and a plan, or a data directory and a policy, out comes an `Audited`: the rate and its spread, the split,
-the lengths of what is hidden together, whether any position is favoured, whether anything special was touched, and how
-fast it went.
+In go blocks and a schedule, or a data directory and a policy, out comes an `Audited`: the rate and its spread, the
+split, the lengths of what is hidden together, whether any position is favoured, whether anything special was touched,
+and how fast it went.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from time import perf_counter
 import numpy as np
 from scipy.stats import chi2
 
-from unmask.corruption.schedule import Plan, corrupt_by, parse
+from unmask.corruption.schedule import MaskingSchedule, corrupt_at, parse_schedule
 from unmask.corruption.units import eligible
 from unmask.errors import BadInput
 from unmask.progress import task
 from unmask.records import Blocks, Corrupted, Flags, Integers, Reals, Vocabulary
 from unmask.results import Audited
 from unmask.tokens.pack import AROUND, cut, packed, read_blocks
-from unmask.tokens.spans.lexicon import Lexicon, mark
+from unmask.tokens.spans.lexicon import Lexicon, mark_phrases
 from unmask.tokens.spans.marked import Spans, mark_blocks, marked_spans
-from unmask.tokens.spans.phrases import lexicon
+from unmask.tokens.spans.phrases import phrase_lexicon
 from unmask.tokens.store.dataset import Dataset
-from unmask.tokens.tokenizer.sentinels import enough
+from unmask.tokens.tokenizer.sentinels import sentinels_for
 
 BATCH = 64  # blocks at a time
 BINS = 21  # stretches of a row that are drawn
@@ -45,29 +45,30 @@ def audit_data(
     phrases: Sequence[str] = (),
     seed: int = 0,
 ) -> Audited:
-    """Audit a policy, or a plan of several, on the first blocks of an epoch, packed as training packs them."""
+    """Audit a policy, or a schedule of several, on the first blocks of an epoch, packed as training packs them."""
     dataset = Dataset.open(path)
-    plan = parse(policy, rate)
+    masking = parse_schedule(policy, rate)
     if length <= AROUND or blocks < 1:
         raise BadInput(f"length {length} and blocks {blocks}: give a length over {AROUND} and 1 block or more")
-    known = (dataset.with_sentinels(enough(plan, length)) if "sentinel" in plan.policies else dataset).vocabulary
-    spans = {} if phrases else marked_spans(dataset, plan, split)
-    batches = _batches(dataset, split, length, blocks, seed, known, spans)
+    if "sentinel" in masking.policies:
+        dataset = dataset.with_sentinels(sentinels_for(masking, length))
+    spans = {} if phrases else marked_spans(dataset, masking, split)
+    batches = _batches(dataset, split, length, blocks, seed, spans)
     if phrases:
-        words = lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
-        for kind in plan.spanned:
-            batches = _marked(batches, words, known, kind)
-    return audit(batches, plan, known, seed=seed)
+        lexicon = phrase_lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
+        for kind in masking.spanned:
+            batches = _marked(batches, lexicon, dataset.vocabulary, kind)
+    return audit(batches, masking, dataset.vocabulary, seed=seed)
 
 
-def audit(batches: Iterable[Blocks], plan: Plan, vocabulary: Vocabulary, *, seed: int = 0) -> Audited:
-    """Corrupt the blocks as the plan begins, and measure."""
+def audit(batches: Iterable[Blocks], masking: MaskingSchedule, vocabulary: Vocabulary, *, seed: int = 0) -> Audited:
+    """Corrupt the blocks as the schedule begins, and measure."""
     seconds, all_tokens = 0.0, 0
     kinds = dict.fromkeys(("masked", "random", "kept", "sentinel"), 0)
     tallies: list[Tally] = []
     for blocks in batches:
         began = perf_counter()
-        corrupted = corrupt_by(blocks, plan, vocabulary, seed=seed)
+        corrupted = corrupt_at(blocks, masking, vocabulary, seed=seed)
         seconds += perf_counter() - began
         all_tokens += blocks.ids.size
         tallies.append(_tally(blocks, corrupted, vocabulary))
@@ -82,11 +83,11 @@ def audit(batches: Iterable[Blocks], plan: Plan, vocabulary: Vocabulary, *, seed
     low, high = np.percentile(rates, [5, 95]) if rows.any() else (0.0, 0.0)
     spread = np.maximum(total.bin_tokens.sum(axis=0), 1)
     return Audited(
-        policy=str(plan),
+        policy=str(masking),
         rows=len(rows),
         tokens=tokens,
         hidden=hidden,
-        asked=_asked(plan),
+        asked=_asked(masking),
         rate=hidden / max(tokens, 1),
         rate_low=float(low),
         rate_high=float(high),
@@ -164,8 +165,8 @@ def _kinds(corrupted: Corrupted, vocabulary: Vocabulary) -> dict[str, int]:
     return {"masked": int(masked.sum()), "kept": int(kept.sum()), "random": int((~masked & ~kept).sum())}
 
 
-def _asked(plan: Plan) -> float | None:
-    stage, rate = plan.at(0.0)
+def _asked(masking: MaskingSchedule) -> float | None:
+    stage, rate = masking.at(0.0)
     own = {part.policy.rate for part in stage.parts}
     if any(part.policy.name == "diffusion" for part in stage.parts):
         return (own.pop() if rate is None else rate) / 2  # t is uniform up to the rate
@@ -192,17 +193,18 @@ def _evenness(hidden: Integers, tokens: Integers) -> float | None:
 
 
 def _batches(
-    dataset: Dataset, split: str, length: int, blocks: int, seed: int, known: Vocabulary, spans: Mapping[str, Spans]
+    dataset: Dataset, split: str, length: int, blocks: int, seed: int, spans: Mapping[str, Spans]
 ) -> Iterator[Blocks]:
     stream = dataset.split(split)
-    plan = packed(cut(stream.ends, length - AROUND), length, seed=seed, epoch=0)
-    count = min(blocks, plan.blocks)
+    packing = packed(cut(stream.ends, length - AROUND), length, seed=seed, epoch=0)
+    count = min(blocks, packing.blocks)
     with task("Auditing", total=count) as step:
         for begin in range(0, count, BATCH):
             end = min(begin + BATCH, count)
-            yield mark_blocks(read_blocks(stream, plan, np.arange(begin, end), known), plan, spans)
+            numbers = np.arange(begin, end)
+            yield mark_blocks(read_blocks(stream, packing, numbers, dataset.vocabulary), packing, spans)
             step(end - begin)
 
 
-def _marked(batches: Iterator[Blocks], lexicon: Lexicon, known: Vocabulary, kind: str) -> Iterator[Blocks]:
-    return (mark(blocks, lexicon, known, kind=kind) for blocks in batches)
+def _marked(batches: Iterator[Blocks], lexicon: Lexicon, vocabulary: Vocabulary, kind: str) -> Iterator[Blocks]:
+    return (mark_phrases(blocks, lexicon, vocabulary, kind=kind) for blocks in batches)

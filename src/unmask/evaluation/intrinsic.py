@@ -115,7 +115,7 @@ def encoded(loaded: Loaded, texts: Iterable[str], rank: Mapping[str, int]) -> Te
 @torch.inference_mode()
 def restore(loaded: Loaded, examples: HeldOutSet, text: Text, limit: int | None, tokens: int) -> Restored:
     """Have the model restore every hidden token."""
-    parts, pieces = [], examples.plan.pieces
+    parts, pieces = [], examples.packing.pieces
     with task("Evaluating", total=min(limit or len(text.ids), len(text.ids))) as step:
         for held_out in examples.batches(tokens, limit):
             batch = held_out.batch

@@ -14,7 +14,7 @@ from unmask.evaluation.intervals import ratio
 from unmask.progress import task
 from unmask.records import Integers
 from unmask.results import Figure
-from unmask.tokens.pack import Plan
+from unmask.tokens.pack import Packing
 from unmask.training.loop import measure
 from unmask.training.session import Work
 
@@ -25,14 +25,14 @@ def bits_per_byte(work: Work) -> Figure | None:
     """The bits that a byte of the held-out text costs; none where the objective does not say."""
     if work.own is None:
         return None
-    plan = work.own.plan
+    plan = work.own.packing
     group = plan.pieces.documents % GROUPS
     bits, tokens = [], []
     with task("Weighing", total=GROUPS) as step:
         for number in np.unique(group):
             some = np.flatnonzero(group == number)
             # each group has draws of its own, or their costs would be alike by chance
-            examples = replace(work.own, plan=_only(plan, some), seed=work.own.seed + int(number))
+            examples = replace(work.own, packing=_only(plan, some), seed=work.own.seed + int(number))
             sums = measure(work.learner, work.objective, examples)
             if "bits_per_token" not in sums.figures:
                 return None
@@ -44,7 +44,7 @@ def bits_per_byte(work: Work) -> Figure | None:
     return Figure(cost.value * per_byte, cost.low * per_byte, cost.high * per_byte)
 
 
-def _only(plan: Plan, pieces: Integers) -> Plan:
+def _only(plan: Packing, pieces: Integers) -> Packing:
     """Some pieces of a plan in which each is alone in its row."""
     chosen = plan.pieces
     chosen = replace(

@@ -14,13 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from unmask.corruption.rows import joined
-from unmask.corruption.schedule import Plan as Hiding
-from unmask.corruption.schedule import corrupt_by
+from unmask.corruption.schedule import MaskingSchedule, corrupt_at
 from unmask.records import Batch, Blocks, Corrupted, Integers, TokenStream, Vocabulary
 from unmask.tokens.collate import collate
-from unmask.tokens.pack import AROUND, Pieces, Plan, cut, grouped, packed, read_blocks
+from unmask.tokens.pack import AROUND, Packing, Pieces, cut, grouped, packed, read_blocks
 from unmask.tokens.sample import Sampling, sampled
-from unmask.tokens.spans.lexicon import Lexicon, mark
+from unmask.tokens.spans.lexicon import Lexicon, mark_phrases
 from unmask.tokens.spans.marked import Spans, mark_blocks
 
 ROUND = 16  # rows that are not packed have any length, and oneDNN keeps a kernel for each: these are few
@@ -41,7 +40,7 @@ class Examples:
 
     stream: TokenStream
     vocabulary: Vocabulary
-    hiding: Hiding | None
+    hiding: MaskingSchedule | None
     length: int
     rows: int  # blocks in a step
     micro: int  # blocks in a micro-batch
@@ -65,16 +64,16 @@ class Examples:
             begin += count
         return collate(*(parts[0] if len(parts) == 1 else _stacked(parts, self.vocabulary.pad)))
 
-    def _blocks(self, plan: Plan, numbers: Integers) -> Blocks:
+    def _blocks(self, plan: Packing, numbers: Integers) -> Blocks:
         blocks = read_blocks(self.stream, plan, numbers, self.vocabulary, multiple=1 if self.packs else ROUND)
         return mark_blocks(blocks, plan, self.spans)
 
-    def _hide(self, blocks: Blocks, hiding: Hiding | None, progress: float) -> Corrupted:
+    def _hide(self, blocks: Blocks, hiding: MaskingSchedule | None, progress: float) -> Corrupted:
         for kind, lexicon in self.marks.items():
-            blocks = mark(blocks, lexicon, self.vocabulary, kind=kind)
-        return corrupt_by(blocks, hiding, self.vocabulary, seed=self.seed, progress=progress)
+            blocks = mark_phrases(blocks, lexicon, self.vocabulary, kind=kind)
+        return corrupt_at(blocks, hiding, self.vocabulary, seed=self.seed, progress=progress)
 
-    def plan(self, epoch: int) -> Plan:
+    def plan(self, epoch: int) -> Packing:
         """The packing of an epoch, from whose number all draws come too."""
         return _plan(self, epoch if self.fresh else 0)
 
@@ -90,7 +89,7 @@ class Examples:
 
 
 @lru_cache(maxsize=2)  # a step may lie in two epochs
-def _plan(examples: Examples, epoch: int) -> Plan:
+def _plan(examples: Examples, epoch: int) -> Packing:
     pieces, length, seed = examples.pieces, examples.length, examples.seed
     if examples.sampling is not None:
         pieces = sampled(pieces, examples.sampling, seed=seed, epoch=epoch)

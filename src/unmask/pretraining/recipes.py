@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from unmask.corruption.schedule import parse
+from unmask.corruption.schedule import parse_schedule
 from unmask.errors import BadInput
 from unmask.models.families.sizes import SIZES
 from unmask.objectives import curriculum as table
@@ -84,7 +84,8 @@ def _fitted(training: Training, curriculum: table.Curriculum, rate: str | None) 
     learning = [objective for objective in curriculum.objectives if objective.policies]
     if not learning:
         return replace(training, policy=None, rate=None)
-    if training.policy and all(parse(training.policy).policies <= objective.policies for objective in learning):
+    masking = parse_schedule(training.policy) if training.policy else None
+    if masking is not None and all(masking.policies <= objective.policies for objective in learning):
         return training
     return replace(training, policy=learning[0].usual, rate=rate)
 

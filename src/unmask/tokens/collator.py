@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from tokenizers import models
 from transformers import PreTrainedTokenizerFast
 
-from unmask.corruption.schedule import Plan, corrupt_by, parse
+from unmask.corruption.schedule import MaskingSchedule, corrupt_at, parse_schedule
 from unmask.errors import BadInput
 from unmask.randomness import GOLDEN, mix
 from unmask.records import Blocks, Corrupted, Flags, Ids, Integers
-from unmask.tokens.spans.lexicon import mark
-from unmask.tokens.spans.phrases import lexicon
+from unmask.tokens.spans.lexicon import mark_phrases
+from unmask.tokens.spans.phrases import phrase_lexicon
 from unmask.tokens.tokenizer.encode import encode
 from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.sentinels import sentinel_vocabulary
@@ -43,7 +43,7 @@ class Collator:
     def __init__(
         self,
         tokenizer: PreTrainedTokenizerFast,
-        policy: str | Plan = "token",
+        policy: str | MaskingSchedule = "token",
         rate: float | None = None,
         seed: int = 0,
         *,
@@ -54,12 +54,12 @@ class Collator:
     ) -> None:
         """`phrases` are the spans of entity, phrase and collocation; `prefix` goes before each name in the batch."""
         self.tokenizer = tokenizer
-        self.plan = policy if isinstance(policy, Plan) else parse(policy, rate, **settings)
+        self.masking = policy if isinstance(policy, MaskingSchedule) else parse_schedule(policy, rate, **settings)
         self.seed, self.epoch = seed, 0
         self.multiple, self.prefix = pad_to_multiple_of, prefix
-        answers = "sentinel" in self.plan.policies
+        answers = "sentinel" in self.masking.policies
         self.vocabulary = sentinel_vocabulary(tokenizer) if answers else vocabulary_of(tokenizer)
-        self.lexicon = lexicon(tokenizer, phrases) if phrases else None
+        self.lexicon = phrase_lexicon(tokenizer, phrases) if phrases else None
         self.opens = _openers(tokenizer)
 
     def set_epoch(self, epoch: int) -> None:
@@ -86,7 +86,7 @@ class Collator:
             raise BadInput("a batch of no examples cannot be collated")
         fields = [dict(each) if isinstance(each, Mapping) else {"input_ids": each} for each in examples]
         blocks = self._blocks(fields)
-        corrupted = corrupt_by(blocks, self.plan, self.vocabulary, seed=self.seed)
+        corrupted = corrupt_at(blocks, self.masking, self.vocabulary, seed=self.seed)
         batch = _batch(blocks, corrupted)
         if "token_type_ids" in fields[0] and corrupted.answer is None:
             batch["token_type_ids"] = _padded([each["token_type_ids"] for each in fields], blocks.ids.shape[1], 0)
@@ -109,13 +109,13 @@ class Collator:
             numbers=_numbers(fields, ids, real),
             epoch=self.epoch,
         )
-        spans = {kind: self._marks(kind, blocks, fields) for kind in self.plan.spanned}
+        spans = {kind: self._marks(kind, blocks, fields) for kind in self.masking.spanned}
         return replace(blocks, spans=spans)
 
     def _marks(self, kind: str, blocks: Blocks, fields: list[dict[str, Any]]) -> Ids:
         """The spans of a kind: those of the phrases, or those that come with the examples."""
         if self.lexicon is not None:
-            return mark(blocks, self.lexicon, self.vocabulary, kind=kind).spans[kind]
+            return mark_phrases(blocks, self.lexicon, self.vocabulary, kind=kind).spans[kind]
         if not all("spans" in each for each in fields):
             raise BadInput(f"policy {kind!r} needs spans: give phrases=[…], or `spans`, a number for each token")
         return _padded([each["spans"] for each in fields], blocks.ids.shape[1], 0).astype(np.int32)
@@ -131,7 +131,7 @@ class Collator:
             words = [[-1 if word is None else word for word in each["word_ids"]] for each in fields]
             known = _padded(words, width, -1)
             return (known >= 0) & (np.diff(known, axis=1, prepend=-1) != 0)
-        if self.plan.policies <= WORDLESS:
+        if self.masking.policies <= WORDLESS:
             return real
         if self.opens is not None:
             return self.opens.take(ids) & real

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.corruption.schedule import Plan as Hiding
-from unmask.corruption.schedule import corrupt_by, parse
+from unmask.corruption.schedule import MaskingSchedule, corrupt_at, parse_schedule
 from unmask.records import Batch, Blocks, Corrupted, TokenStream, Vocabulary
 from unmask.tokens.bucket import batches_by_length
 from unmask.tokens.collate import collate
-from unmask.tokens.pack import AROUND, Plan, alone, cut, read_blocks
+from unmask.tokens.pack import AROUND, Packing, alone, cut, read_blocks
 
 HELD_OUT_LENGTH = 128
 HELD_OUT_RATE = 0.15
@@ -40,8 +39,8 @@ class HeldOutSet:
 
     stream: TokenStream
     vocabulary: Vocabulary
-    plan: Plan
-    hiding: Hiding | None
+    packing: Packing
+    masking: MaskingSchedule | None
     seed: int = 0
 
     @classmethod
@@ -56,21 +55,21 @@ class HeldOutSet:
         seed: int = 0,
     ) -> HeldOutSet:
         """The examples of a stream: under BERT's policy, under another, or with nothing hidden."""
-        plan = alone(cut(stream.ends, length - AROUND), length)
-        return cls(stream, vocabulary, plan, None if policy is None else parse(policy, rate), seed)
+        packing = alone(cut(stream.ends, length - AROUND), length)
+        return cls(stream, vocabulary, packing, None if policy is None else parse_schedule(policy, rate), seed)
 
     @property
     def tokens(self) -> int:
         """How many tokens of text there are."""
-        return int(self.plan.pieces.lengths.sum())
+        return int(self.packing.pieces.lengths.sum())
 
     def batches(self, tokens: int = 8192, limit: int | None = None) -> Iterator[HeldOut]:
         """Batches of about `tokens` tokens, rows of like length together; `limit` takes an even sample."""
-        lengths = self.plan.pieces.lengths
+        lengths = self.packing.pieces.lengths
         chosen = np.arange(len(lengths))
         if limit is not None and lengths.sum() > limit:
             chosen = chosen[:: -(-int(lengths.sum()) // limit)]
         for rows in batches_by_length(lengths[chosen] + AROUND, tokens=tokens):
-            blocks = read_blocks(self.stream, self.plan, chosen[rows], self.vocabulary)
-            corrupted = corrupt_by(blocks, self.hiding, self.vocabulary, seed=self.seed, progress=1.0)
+            blocks = read_blocks(self.stream, self.packing, chosen[rows], self.vocabulary)
+            corrupted = corrupt_at(blocks, self.masking, self.vocabulary, seed=self.seed, progress=1.0)
             yield HeldOut(blocks, corrupted, collate(blocks, corrupted))

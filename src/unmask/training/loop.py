@@ -19,8 +19,7 @@ import torch
 from torch.nn import Module
 from transformers import PreTrainedModel
 
-from unmask.corruption.schedule import Plan as Hiding
-from unmask.corruption.schedule import parse
+from unmask.corruption.schedule import MaskingSchedule, parse_schedule
 from unmask.errors import BadInput, Diverged
 from unmask.objectives import curriculum as table
 from unmask.objectives import mlm
@@ -30,10 +29,9 @@ from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.sample import Sampling
 from unmask.tokens.spans.lexicon import Lexicon
 from unmask.tokens.spans.marked import marked_spans
-from unmask.tokens.spans.phrases import lexicon as phrase_lexicon
-from unmask.tokens.spans.phrases import read_list
+from unmask.tokens.spans.phrases import phrase_lexicon, read_list
 from unmask.tokens.store.dataset import Dataset
-from unmask.tokens.tokenizer.sentinels import enough
+from unmask.tokens.tokenizer.sentinels import sentinels_for
 from unmask.training import health
 from unmask.training.health import Recent
 from unmask.training.loader import Loader
@@ -157,7 +155,7 @@ def evaluating(model: Module) -> Iterator[None]:
         model.train(training)
 
 
-def hiding_of(settings: Training, curriculum: table.Curriculum) -> Hiding | None:
+def hiding_of(settings: Training, curriculum: table.Curriculum) -> MaskingSchedule | None:
     """What is hidden, if it fits whatever learns from it."""
     learning = [objective for objective in curriculum.objectives if objective.policies]
     if settings.policy is None:
@@ -165,7 +163,7 @@ def hiding_of(settings: Training, curriculum: table.Curriculum) -> Hiding | None
             fitting = ", ".join(sorted(objective.policies))
             raise BadInput(f"the objective {objective.name} needs a --policy: {fitting}")
         return None
-    hiding = parse(settings.policy, settings.rate, fresh=not settings.static_masks)
+    hiding = parse_schedule(settings.policy, settings.rate, redraw=not settings.static_masks)
     if not learning:
         name = curriculum.main.name
         raise BadInput(f"--policy {settings.policy}: the objective {name} takes text as it is; leave --policy out")
@@ -181,7 +179,7 @@ def fitted(dataset: Dataset, settings: Training) -> Dataset:
     hiding = hiding_of(settings, table.parse(settings.objective))
     if hiding is None or "sentinel" not in hiding.policies:
         return dataset
-    return dataset.with_sentinels(enough(hiding, settings.length))
+    return dataset.with_sentinels(sentinels_for(hiding, settings.length))
 
 
 def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int, *, packs: bool = True) -> Feed:

@@ -79,9 +79,9 @@ class Stream:
 def test_packed_blocks_are_marked_where_their_pieces_went():
     spans = Spans(np.array([[0, 2], [5, 9], [20, 25], [40, 41]]))  # the second reaches into the next document
     vocabulary = Vocabulary(size=99, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
-    plan = packed(cut(Stream.ends, 10), 12, seed=0, epoch=0)
-    blocks = read_blocks(Stream(), plan, np.arange(plan.blocks), vocabulary)
-    marks = mark_blocks(blocks, plan, {"entity": spans}).spans["entity"]
+    packing = packed(cut(Stream.ends, 10), 12, seed=0, epoch=0)
+    blocks = read_blocks(Stream(), packing, np.arange(packing.blocks), vocabulary)
+    marks = mark_blocks(blocks, packing, {"entity": spans}).spans["entity"]
     inside = np.concatenate([np.arange(begin, end) for begin, end in spans.stretches]) + 10
     assert (np.isin(blocks.ids, inside) & (blocks.ids > 4)).tolist() == (marks > 0).tolist()
     assert sorted(blocks.ids[marks > 0].tolist()) == sorted(inside.tolist())

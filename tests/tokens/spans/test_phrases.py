@@ -6,8 +6,8 @@ import pytest
 from unmask.errors import BadInput
 from unmask.records import Blocks
 from unmask.tokens.spans.collocations import mine_collocations
-from unmask.tokens.spans.lexicon import mark
-from unmask.tokens.spans.phrases import Phrase, as_phrases, lexicon, read_list, wordless_tokens, write_list
+from unmask.tokens.spans.lexicon import mark_phrases
+from unmask.tokens.spans.phrases import Phrase, as_phrases, phrase_lexicon, read_list, wordless_tokens, write_list
 from unmask.tokens.tokenizer.encode import encode
 from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.train import train_tokenizer
@@ -65,7 +65,8 @@ def test_a_phrase_of_a_list_is_found_in_blocks_of_every_tokenizer(tokenizer):
     (encoded,) = encode(tokenizer, [text], offsets=True)
     ids = encoded.ids[None]
     blocks = Blocks(ids, encoded.word_starts[None], np.ones_like(ids), np.arange(1), 0)
-    marks = mark(blocks, lexicon(tokenizer, PLACES), vocabulary_of(tokenizer), kind="phrase").spans["phrase"][0]
+    marked = mark_phrases(blocks, phrase_lexicon(tokenizer, PLACES), vocabulary_of(tokenizer), kind="phrase")
+    marks = marked.spans["phrase"][0]
     covered = {
         text[encoded.offsets[marks == number][0][0] : encoded.offsets[marks == number][-1][1]].strip()
         for number in np.unique(marks[marks > 0])

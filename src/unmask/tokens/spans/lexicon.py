@@ -76,7 +76,7 @@ class Lexicon:
         return cls({size: Members(np.unique(np.array(found, dtype=np.uint64))) for size, found in grams.items()})
 
 
-def mark(blocks: Blocks, lexicon: Lexicon, vocabulary: Vocabulary, *, kind: str) -> Blocks:
+def mark_phrases(blocks: Blocks, lexicon: Lexicon, vocabulary: Vocabulary, *, kind: str) -> Blocks:
     """Mark the phrases of the lexicon as spans of this kind: the longest first, then from the left.
 
     tokens   the   New  York  Times  of  New  York        phrases: New York, New York Times

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from unmask.errors import BadInput, Damaged
 from unmask.records import Blocks, Ids, Integers
-from unmask.tokens.pack import AROUND, Plan
+from unmask.tokens.pack import AROUND, Packing
 from unmask.tokens.store.shards import Growing
 
 if TYPE_CHECKING:  # a process that only reads spans needs neither a tokenizer nor a finder
-    from unmask.corruption.schedule import Plan as Hiding
+    from unmask.corruption.schedule import MaskingSchedule
     from unmask.tokens.spans.find import Span
     from unmask.tokens.store.dataset import Dataset
     from unmask.tokens.tokenizer.encode import Encoded
@@ -106,28 +106,28 @@ class Spans:
         return marks
 
 
-def mark_blocks(blocks: Blocks, plan: Plan, spans: Mapping[str, Spans]) -> Blocks:
-    """Blocks as `read_blocks` read them by this plan, with the spans of each kind marked."""
+def mark_blocks(blocks: Blocks, packing: Packing, spans: Mapping[str, Spans]) -> Blocks:
+    """Blocks as `read_blocks` read them by this packing, with the spans of each kind marked."""
     marks = {kind: np.zeros(blocks.ids.shape, dtype=np.int32) for kind in spans}
     if not marks:
         return blocks
     for row, number in enumerate(blocks.numbers.tolist()):
         column = 1  # after the opening token
-        for piece in plan.order[plan.edges[number] : plan.edges[number + 1]]:
-            start, size = int(plan.pieces.starts[piece]), int(plan.pieces.lengths[piece])
+        for piece in packing.order[packing.edges[number] : packing.edges[number + 1]]:
+            start, size = int(packing.pieces.starts[piece]), int(packing.pieces.lengths[piece])
             for kind, stretches in spans.items():
                 marks[kind][row, column : column + size] = stretches.marks(start, start + size)
             column += size + AROUND
     return replace(blocks, spans={**blocks.spans, **marks})
 
 
-def marked_spans(dataset: Dataset, plan: Hiding, split: str) -> dict[str, Spans]:
-    """The spans that a plan hides, as they are marked in the data."""
+def marked_spans(dataset: Dataset, masking: MaskingSchedule, split: str) -> dict[str, Spans]:
+    """The spans that a schedule hides, as they are marked in the data."""
     spans = dataset.spans(split)
-    for kind in plan.spanned:
+    for kind in masking.spanned:
         if kind not in spans:
             raise BadInput(
                 f"policy {kind!r} hides spans, and {dataset.path} has none of that kind: give --phrases, a file with a "
                 "phrase a line (unmask collocations makes one), or mark them with unmask prepare"
             )
-    return {kind: spans[kind] for kind in plan.spanned}
+    return {kind: spans[kind] for kind in masking.spanned}

@@ -73,7 +73,9 @@ def read_list(path: Path | str) -> list[str]:
     return phrases
 
 
-def lexicon(tokenizer: PreTrainedTokenizerFast, phrases: Sequence[str], segmenter: Segmenter | None = None) -> Lexicon:
+def phrase_lexicon(
+    tokenizer: PreTrainedTokenizerFast, phrases: Sequence[str], segmenter: Segmenter | None = None
+) -> Lexicon:
     """The phrases as words, as they stand at the beginning of a text and inside of it."""
     spaced = encode_words(tokenizer, [*phrases, *(f" {phrase}" for phrase in phrases)], segmenter)
     split = (np.split(one.ids, np.flatnonzero(one.word_starts)[1:]) for one in spaced if len(one.ids))

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from transformers import PreTrainedTokenizerFast
 
-from unmask.corruption.schedule import Plan
+from unmask.corruption.schedule import MaskingSchedule
 from unmask.errors import BadInput
 from unmask.records import Vocabulary
 from unmask.tokens.tokenizer.load import special_ids, vocabulary_of, vocabulary_size
@@ -21,29 +21,31 @@ USUAL = 100  # that T5's own tokenizers have
 NAME = re.compile(r"<extra_id_(\d+)>")
 
 
-def needed(length: int, rate: float = 0.15, mean: float = 3.0) -> int:
+def sentinels_needed(length: int, rate: float = 0.15, mean: float = 3.0) -> int:
     """How many sentinels rows of this length can need: one for each span, and one more where a row is rolled.
 
-    >>> needed(512)
+    >>> sentinels_needed(512)
     27
     """
     hidden = math.ceil(rate * length)
     return max(1, min(round(hidden / mean), length - hidden)) + 1
 
 
-def enough(plan: Plan, length: int) -> int:
-    """How many sentinels a plan can need over a whole training: T5's hundred, or more for long or dense rows.
+def sentinels_for(masking: MaskingSchedule, length: int) -> int:
+    """How many sentinels a schedule can need over a whole training: T5's hundred, or more for long or dense rows.
 
-    >>> from unmask.corruption.schedule import parse
-    >>> enough(parse("sentinel", 0.15), 512), enough(parse("sentinel mean=1", "linear 0.2 0.9"), 512)
+    >>> from unmask.corruption.schedule import parse_schedule
+    >>> sparse, dense = parse_schedule("sentinel", 0.15), parse_schedule("sentinel mean=1", "linear 0.2 0.9")
+    >>> sentinels_for(sparse, 512), sentinels_for(dense, 512)
     (100, 257)
     """
-    policies = [part.policy for stage in plan.stages for part in stage.parts if part.policy.name == "sentinel"]
+    policies = [part.policy for stage in masking.stages for part in stage.parts if part.policy.name == "sentinel"]
     most = []
     for policy in policies:
         mean = policy.settings["mean"]
-        rate = policy.rate if plan.rate is None else max(plan.rate.values)
-        most.append(needed(length, min(rate, mean / (1 + mean)), mean))  # denser still, spans would grow together
+        rate = policy.rate if masking.rate is None else max(masking.rate.values)
+        rate = min(rate, mean / (1 + mean))  # denser still, spans would grow together
+        most.append(sentinels_needed(length, rate, mean))
     return max([USUAL, *most])
 
 
