@@ -127,7 +127,7 @@ def test_targets_have_the_model_s_probabilities_and_come_in_their_order(loaded: 
 
 def test_a_target_is_the_token_it_has_in_its_place(make_model: Make) -> None:
     loaded = load(make_model(kind="bpe"))
-    question = module.read(loaded, ["[MASK] sees the [MASK]."], [""])[0]
+    question = module.read_questions(loaded, ["[MASK] sees the [MASK]."], [""])[0]
     first, second = module.choices(loaded, question, ["The", "king"])
     assert [loaded.tokenizer.convert_ids_to_tokens(list(each)) for each in (first, second)] == [
         ["The", "king"],

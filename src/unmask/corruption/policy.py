@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from unmask.corruption import render, units
-from unmask.corruption.rows import joined, take
+from unmask.corruption.rows import join_examples, take_rows
 from unmask.corruption.select import (
     random_segmentation,
     systematic_sample,
@@ -49,8 +49,8 @@ class Composition:
     @property
     def settings(self) -> dict[str, Any]:
         """Every setting of the policy with its published value."""
-        parts = (self.units, self.select, self.render)
-        return {**{key: value for part in parts for key, value in _settings(part).items()}, **self.defaults}
+        functions = (self.units, self.select, self.render)
+        return {**{key: value for each in functions for key, value in _settings(each).items()}, **self.defaults}
 
 
 POLICIES: dict[str, Composition] = {
@@ -77,10 +77,10 @@ class Policy:
     redraw: bool = True  # a new draw each epoch; false draws the same for a block's number in every epoch
 
     def __post_init__(self) -> None:
-        known = _known(self.name).settings
-        unknown = set(self.settings) - set(known)
+        usual = composition(self.name).settings
+        unknown = set(self.settings) - set(usual)
         if unknown:
-            there = ", ".join(known) or "none"
+            there = ", ".join(usual) or "none"
             raise BadInput(f"policy {self.name!r} has no setting {min(unknown)!r}: it has {there}")
         _check_rate(self.rate)
         _check_split(self.settings)
@@ -92,11 +92,11 @@ def policy_named(name: str, rate: float | None = None, *, redraw: bool = True, *
     >>> policy_named("span", random=0.0).settings
     {'p': 0.2, 'longest': 10, 'mask': 0.8, 'random': 0.0, 'replacement': 'uniform'}
     """
-    known = _known(name)
-    chosen = {**known.settings, **settings}
+    how = composition(name)
+    chosen = {**how.settings, **settings}
     if missing := [key for key, value in chosen.items() if value is inspect.Parameter.empty]:
         raise BadInput(f"policy {name!r} needs the setting {missing[0]!r}: it has no usual value")
-    return Policy(name, known.rate if rate is None else rate, chosen, redraw)
+    return Policy(name, how.rate if rate is None else rate, chosen, redraw)
 
 
 def corrupt(
@@ -105,15 +105,16 @@ def corrupt(
     """Hide what the policy hides; `rate` overrides the policy's, for a rate that changes over training."""
     asked = policy.rate if rate is None else _check_rate(rate)
     rows, length = blocks.ids.shape
-    some = max(CHUNK // max(length, 1), 1)
-    chunks = [take(blocks, slice(begin, begin + some)) for begin in range(0, rows, some)] if rows > some else [blocks]
-    return joined([_corrupt(chunk, policy, vocabulary, seed, asked) for chunk in chunks])
+    size = max(CHUNK // max(length, 1), 1)
+    slices = [slice(begin, begin + size) for begin in range(0, rows, size)]
+    chunks = [take_rows(blocks, each) for each in slices] if rows > size else [blocks]
+    return join_examples([_corrupt(chunk, policy, vocabulary, seed, asked) for chunk in chunks])
 
 
 def _corrupt(blocks: Blocks, policy: Policy, vocabulary: Vocabulary, seed: int, rate: float) -> Corrupted:
     how = POLICIES[policy.name]
     draws = Draws.of(seed, blocks.epoch if policy.redraw else 0, blocks.numbers)
-    settings = {part: _chosen(part, policy.settings) for part in (how.units, how.select, how.render)}
+    settings = {each: _chosen(each, policy.settings) for each in (how.units, how.select, how.render)}
 
     together = how.units(blocks, vocabulary, draws, **settings[how.units])
     hidden = how.select(together, rate, draws, **settings[how.select])
@@ -130,17 +131,18 @@ def restore(corrupted: Corrupted) -> Ids:
 
 
 @lru_cache
-def _settings(part: Callable[..., object]) -> dict[str, Any]:
+def _settings(function: Callable[..., object]) -> dict[str, Any]:
     """A function's settings: its keyword-only arguments and their defaults."""
-    parameters = inspect.signature(part).parameters.values()
+    parameters = inspect.signature(function).parameters.values()
     return {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
 
 
-def _chosen(part: Callable[..., object], settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: settings[key] for key in _settings(part) if key in settings}
+def _chosen(function: Callable[..., object], settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: settings[key] for key in _settings(function) if key in settings}
 
 
-def _known(name: str) -> Composition:
+def composition(name: str) -> Composition:
+    """How the policy of a name works."""
     if name not in POLICIES:
         raise BadInput(f"no policy is called {name!r}: there are {', '.join(POLICIES)}")
     return POLICIES[name]

@@ -30,10 +30,10 @@ def replace(
 
     BERT's 80/10/10 (Devlin et al. 2019, §3.1), one draw for each unit as in SpanBERT (Joshi et al. 2020).
     """
-    some = np.flatnonzero(hidden)
-    positions, sizes = units.members(some)
-    rows = units.rows[some]
-    fate = np.repeat(draws.uniform(Purpose.FATE, rows, some - units.first[rows]), sizes)
+    indices = np.flatnonzero(hidden)
+    positions, sizes = units.members(indices)
+    rows = units.rows[indices]
+    fate = np.repeat(draws.uniform(Purpose.FATE, rows, indices - units.first[rows]), sizes)
     ids = blocks.ids.ravel().copy()
     targets = ids[positions]
 
@@ -49,7 +49,7 @@ def replace(
         ids=ids.reshape(blocks.ids.shape),
         hidden=flags.reshape(blocks.ids.shape),
         targets=targets,
-        units=np.repeat(np.arange(len(some), dtype=np.int32), sizes),
+        units=np.repeat(np.arange(len(indices), dtype=np.int32), sizes),
     )
 
 
@@ -136,10 +136,10 @@ def _by_frequency(tokens: Ids, draw: Reals, vocabulary: Vocabulary) -> Ids:
         raise BadInput("replacement 'frequency' needs token counts of a corpus: without one, use 'uniform'")
     ends: Integers = np.cumsum(vocabulary.counts[vocabulary.ordinary])
     place = np.searchsorted(vocabulary.ordinary, tokens)
-    own = vocabulary.counts[tokens]
-    others = ends[-1:] - own
+    originals = vocabulary.counts[tokens]
+    others = ends[-1:] - originals
     which = (draw * others).astype(np.int64)
-    which += np.where(which >= ends[place] - own, own, 0)  # step over the original
+    which += np.where(which >= ends[place] - originals, originals, 0)  # step over the original
     drawn = vocabulary.ordinary[np.minimum(np.searchsorted(ends, which, side="right"), len(ends) - 1)]
     return np.where(others > 0, drawn, _uniformly(tokens, draw, vocabulary))
 

@@ -21,7 +21,7 @@ from unmask.corruption.policy import POLICIES, Policy, corrupt, policy_named
 from unmask.corruption.rate import Rate, parse_rate
 from unmask.corruption.render import bounded, edges
 from unmask.corruption.render import replace as replaced
-from unmask.corruption.rows import take
+from unmask.corruption.rows import take_rows
 from unmask.errors import BadInput
 from unmask.randomness import Draws, Purpose
 from unmask.records import SPAN_KINDS, Blocks, Corrupted, Vocabulary
@@ -201,7 +201,7 @@ def _mixed(blocks: Blocks, stage: Stage, vocabulary: Vocabulary, seed: int, rate
     unit = np.zeros(blocks.ids.shape, dtype=np.int64)
     for number, part in enumerate(stage.parts):
         rows = np.flatnonzero(which == number)
-        some = corrupt(take(blocks, rows), part.policy, vocabulary, seed=seed, rate=rate)
+        some = corrupt(take_rows(blocks, rows), part.policy, vocabulary, seed=seed, rate=rate)
         ids[rows], hidden[rows] = some.ids, some.hidden
         inside = np.zeros(some.hidden.shape, dtype=np.int64)
         inside[some.hidden] = np.arange(len(some.targets)) if some.units is None else some.units

@@ -67,12 +67,12 @@ class Units:
         """U: each unit's number in its row, from 0."""
         return np.arange(len(self.rows)) - self.first[self.rows]
 
-    def members(self, some: Integers) -> tuple[Integers, Integers]:
+    def members(self, indices: Integers) -> tuple[Integers, Integers]:
         """The positions of the tokens of some units, and how many each unit has."""
         if self.single:
-            return self.positions[some], np.ones(len(some), dtype=np.int64)
-        sizes = self.sizes[some]
-        place = np.arange(sizes.sum()) + np.repeat(self.starts[some] - (np.cumsum(sizes) - sizes), sizes)
+            return self.positions[indices], np.ones(len(indices), dtype=np.int64)
+        sizes = self.sizes[indices]
+        place = np.arange(sizes.sum()) + np.repeat(self.starts[indices] - (np.cumsum(sizes) - sizes), sizes)
         return self.positions[place], sizes
 
 

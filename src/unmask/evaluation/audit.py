@@ -167,10 +167,10 @@ def _kinds(corrupted: Corrupted, vocabulary: Vocabulary) -> dict[str, int]:
 
 def _asked(masking: MaskingSchedule) -> float | None:
     stage, rate = masking.at(0.0)
-    own = {part.policy.rate for part in stage.parts}
+    rates = {part.policy.rate for part in stage.parts}
     if any(part.policy.name == "diffusion" for part in stage.parts):
-        return (own.pop() if rate is None else rate) / 2  # t is uniform up to the rate
-    return rate if rate is not None else own.pop() if len(own) == 1 else None
+        return (rates.pop() if rate is None else rate) / 2  # t is uniform up to the rate
+    return rate if rate is not None else rates.pop() if len(rates) == 1 else None
 
 
 def _evenness(hidden: Integers, tokens: Integers) -> float | None:

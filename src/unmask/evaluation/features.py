@@ -40,9 +40,9 @@ class Encoder:
     @property
     def around(self) -> tuple[list[int], list[int]]:
         """What opens and what closes a row, where the tokenizer has such tokens."""
-        given = self.tokenizer
-        first = given.cls_token_id if given.cls_token_id is not None else given.bos_token_id
-        last = given.sep_token_id if given.sep_token_id is not None else given.eos_token_id
+        tokenizer = self.tokenizer
+        first = tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id
+        last = tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
         return [] if first is None else [first], [] if last is None else [last]
 
 
@@ -72,28 +72,28 @@ def encoder_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> En
     return Encoder(inner.eval(), tokenizer, length_of(model, tokenizer))
 
 
-def of_texts(encoder: Encoder, texts: Sequence[str]) -> Reals:
+def text_vectors(encoder: Encoder, texts: Sequence[str]) -> Reals:
     """N D: the mean over the tokens of each text; of a text without tokens, zeros."""
     rows = encode(encoder.tokenizer, texts)
-    found: list[Reals] = [np.zeros(0)] * len(rows)
+    means: list[Reals] = [np.zeros(0)] * len(rows)
     for number, vectors in _vectors(encoder, rows):
-        found[number] = vectors.mean(0) if len(vectors) else np.zeros(vectors.shape[1])
-    return np.stack(found)
+        means[number] = vectors.mean(0) if len(vectors) else np.zeros(vectors.shape[1])
+    return np.stack(means)
 
 
-def of_words(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[Reals]:
+def word_vectors(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[Reals]:
     """W D for each sentence: the first token of each word; of a word beyond what the model takes, zeros.
 
     Words are joined by a space.
     """
     rows = encode(encoder.tokenizer, [" ".join(words) for words in sentences], offsets=True)
-    found: list[Reals] = [np.zeros((0, 0))] * len(rows)
+    by_sentence: list[Reals] = [np.zeros((0, 0))] * len(rows)
     for number, vectors in _vectors(encoder, rows):
         first = _first_tokens(sentences[number], rows[number])
-        known = first < len(vectors)
-        found[number] = np.zeros((len(first), vectors.shape[1]))
-        found[number][known] = vectors[first[known]]
-    return found
+        inside = first < len(vectors)
+        by_sentence[number] = np.zeros((len(first), vectors.shape[1]))
+        by_sentence[number][inside] = vectors[first[inside]]
+    return by_sentence
 
 
 def _first_tokens(words: Sequence[str], row: Encoded) -> Integers:
@@ -127,6 +127,6 @@ def _forward(encoder: Encoder, batch: Sequence[Sequence[int]]) -> np.ndarray[Any
     ids = torch.tensor([[*row, *[pad] * (width - len(row))] for row in batch])
     real = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in batch])
     device = encoder.model.device
-    said = encoder.model(input_ids=ids.to(device), attention_mask=real.to(device))
-    vectors: np.ndarray[Any, np.dtype[np.float32]] = said.last_hidden_state.float().cpu().numpy()
+    output = encoder.model(input_ids=ids.to(device), attention_mask=real.to(device))
+    vectors: np.ndarray[Any, np.dtype[np.float32]] = output.last_hidden_state.float().cpu().numpy()
     return vectors

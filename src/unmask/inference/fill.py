@@ -60,7 +60,7 @@ def fill(
     """Fill the blanks of texts; `lines` are the numbers that errors name, where texts are lines of a file."""
     if top < 1:
         raise BadInput(f"--top {top}: ask for at least one candidate")
-    questions = read(loaded, texts, [f"line {line}" for line in lines] or list(map(_quoted, texts)))
+    questions = read_questions(loaded, texts, [f"line {line}" for line in lines] or list(map(_quoted, texts)))
     wanted = [choices(loaded, question, targets) for question in questions] if targets else []
     spell = speller(loaded)
     filled: dict[int, Filled] = {}
@@ -79,7 +79,7 @@ def fill(
     return [filled[n] for n in range(len(questions))]
 
 
-def read(loaded: Loaded, texts: Sequence[str], places: Sequence[str]) -> list[Question]:
+def read_questions(loaded: Loaded, texts: Sequence[str], places: Sequence[str]) -> list[Question]:
     """Find the blanks of texts, or say in one line which text cannot be asked, and why."""
     mask = loaded.tokenizer.mask_token
     contexts = [_between_blanks(text, place, mask) for text, place in zip(texts, places, strict=True)]

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unmask.corruption.rows import joined
+from unmask.corruption.rows import join_examples
 from unmask.corruption.schedule import MaskingSchedule, corrupt_at
 from unmask.records import Batch, Blocks, Corrupted, Integers, TokenStream, Vocabulary
 from unmask.tokens.collate import collate
 from unmask.tokens.pack import AROUND, Packing, Pieces, cut, grouped, packed, read_blocks
-from unmask.tokens.sample import Sampling, sampled
+from unmask.tokens.sample import Sampling, sample_pieces
 from unmask.tokens.spans.lexicon import Lexicon, mark_phrases
 from unmask.tokens.spans.marked import Spans, mark_blocks
 
@@ -92,7 +92,7 @@ class Examples:
 def _plan(examples: Examples, epoch: int) -> Packing:
     pieces, length, seed = examples.pieces, examples.length, examples.seed
     if examples.sampling is not None:
-        pieces = sampled(pieces, examples.sampling, seed=seed, epoch=epoch)
+        pieces = sample_pieces(pieces, examples.sampling, seed=seed, epoch=epoch)
     if examples.packs:
         return packed(pieces, length, seed=seed, epoch=epoch)
     begun = epoch * len(pieces.starts) % examples.rows % examples.micro
@@ -118,4 +118,4 @@ def _stacked(parts: list[tuple[Blocks, Corrupted]], pad: int) -> tuple[Blocks, C
         numbers=np.concatenate([b.numbers for b, _ in parts]),
         epoch=parts[0][0].epoch,
     )
-    return blocks, joined([widened(some) for _, some in parts])
+    return blocks, join_examples([widened(some) for _, some in parts])

@@ -26,7 +26,7 @@ from unmask.results import Trained
 from unmask.runs import tensorboard as events
 from unmask.runs.directory import FORMAT, Run, describe, opened, read_description
 from unmask.runs.reporting import Reporter, chronicled
-from unmask.tokens.spans.phrases import read_list
+from unmask.tokens.spans.phrases import read_phrases
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint, loop
 from unmask.training.budget import Budget, steps_for
@@ -87,7 +87,7 @@ def pretrain(
         "unmask": __version__,
         "recipe": asdict(recipe),
         "data": dataset.fingerprint,
-        "phrases": digest(read_list(recipe.training.phrases)) if recipe.training.phrases else None,
+        "phrases": digest(read_phrases(recipe.training.phrases)) if recipe.training.phrases else None,
         "seed": seed,
         "budget": asdict(budget) if budget.given else None,
         "computing": asdict(computing),

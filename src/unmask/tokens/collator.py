@@ -128,17 +128,17 @@ class Collator:
         if all("word_starts" in each for each in fields):
             return _padded([each["word_starts"] for each in fields], width, 0) > 0
         if all("word_ids" in each for each in fields):
-            words = [[-1 if word is None else word for word in each["word_ids"]] for each in fields]
-            known = _padded(words, width, -1)
-            return (known >= 0) & (np.diff(known, axis=1, prepend=-1) != 0)
+            rows_of_words = [[-1 if word is None else word for word in each["word_ids"]] for each in fields]
+            words = _padded(rows_of_words, width, -1)
+            return (words >= 0) & (np.diff(words, axis=1, prepend=-1) != 0)
         if self.masking.policies <= WORDLESS:
             return real
         if self.opens is not None:
             return self.opens.take(ids) & real
-        told = [self._told(number, np.asarray(row)) for number, row in enumerate(rows)]
-        return _padded(told, width, 0) > 0
+        starts = [self._starts_by_spelling(number, np.asarray(row)) for number, row in enumerate(rows)]
+        return _padded(starts, width, 0) > 0
 
-    def _told(self, number: int, row: NDArray[np.int64]) -> Flags:
+    def _starts_by_spelling(self, number: int, row: NDArray[np.int64]) -> Flags:
         """Which tokens start a word, by encoding once more what the ids spell: the same ids tell their words."""
         flags = np.zeros(len(row), dtype=np.bool_)
         for run in _runs(np.flatnonzero(~self.vocabulary.is_special[row])):

@@ -19,7 +19,7 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.progress import Step
 from unmask.records import Mark
-from unmask.tokens.spans.find import Finder, Span, apart
+from unmask.tokens.spans.find import Finder, Span, without_overlaps
 from unmask.tokens.spans.marked import SpanWriter
 from unmask.tokens.store.documents import Documents, read_documents
 from unmask.tokens.store.shards import ShardWriter
@@ -46,7 +46,7 @@ def encode_split(
         spans = {kind: files.enter_context(SpanWriter(folder, kind)) for kind in finders}
         for (texts, marks), encoded in _encoded(tokenizer, read_documents(documents), segmenter, offsets=bool(spans)):
             for kind, writer in spans.items():
-                writer.add(encoded, _found(kind, texts, marks, finders[kind]))
+                writer.add(encoded, _spans(kind, texts, marks, finders[kind]))
             shards.add(encoded)
             step(len(encoded), note=f"{shards.tokens:,} tokens")
     return shards, {kind: writer.spans for kind, writer in spans.items()}
@@ -67,9 +67,9 @@ def _encoded(
             yield done, future.result()
 
 
-def _found(kind: str, texts: list[str], marks: list[list[Mark]], finders: Sequence[Finder]) -> list[list[Span]]:
+def _spans(kind: str, texts: list[str], marks: list[list[Mark]], finders: Sequence[Finder]) -> list[list[Span]]:
     """The spans of a kind in each text: those the corpus marks and those that are found, none overlapping."""
-    found = [[(start, end) for start, end, its in each if its == kind] for each in marks]
+    spans = [[(start, end) for start, end, its in each if its == kind] for each in marks]
     for find in finders:
-        found = [[*before, *more] for before, more in zip(found, find(texts), strict=True)]
-    return [apart(spans) for spans in found]
+        spans = [[*before, *more] for before, more in zip(spans, find(texts), strict=True)]
+    return [without_overlaps(each) for each in spans]

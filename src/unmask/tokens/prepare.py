@@ -23,10 +23,10 @@ from unmask.records import SPAN_KINDS
 from unmask.results import Prepared
 from unmask.tokens.encode_split import Finders, encode_split
 from unmask.tokens.spans.find import Finder, gazetteer_file, spacy_finders
-from unmask.tokens.store import languages
-from unmask.tokens.store import manifest as manifests
 from unmask.tokens.store.dataset import SPLITS
 from unmask.tokens.store.documents import read_documents
+from unmask.tokens.store.languages import balanced_texts, check_languages, write_languages
+from unmask.tokens.store.manifest import MANIFEST, fingerprint_of, write_manifest
 from unmask.tokens.store.readme import readme
 from unmask.tokens.store.shards import SHARD_TOKENS, write_array
 from unmask.tokens.tokenizer.load import load_tokenizer, save_tokenizer, vocabulary_of
@@ -67,7 +67,7 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **set
     began = perf_counter()
     chosen = PrepareSettings(**settings)
     config = CollectConfig(field=chosen.field, min_characters=chosen.min_characters, valid=chosen.valid)
-    languages.check(chosen.languages)
+    check_languages(chosen.languages)
     foreign, finders = _foreign_tokenizer(chosen), _finders(chosen)
     if chosen.segmenter is not None:
         named_segmenter(chosen.segmenter)
@@ -84,9 +84,9 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **set
         facts = _facts(chosen, collected, vocabulary_of(tokenizer).size, tokens, spans)
         if chosen.languages is not None:
             splits = [folder / split for split in SPLITS]
-            facts["languages"] = languages.write(folder / "documents", splits, chosen.languages)
+            facts["languages"] = write_languages(folder / "documents", splits, chosen.languages)
         (folder / "README.md").write_text(readme(facts), encoding="utf-8")
-        manifest = manifests.write(folder, facts)
+        manifest = write_manifest(folder, facts)
     return Prepared(
         path=out,
         files=collected.files,
@@ -96,7 +96,7 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **set
         vocabulary=facts["vocabulary"],
         tokens=tokens,
         spans=spans,
-        fingerprint=manifests.fingerprint(manifest),
+        fingerprint=fingerprint_of(manifest),
         seconds=perf_counter() - began,
     )
 
@@ -108,7 +108,7 @@ def _check_free(out: Path, overwrite: bool) -> None:
         return
     if not overwrite:
         raise Refused(f"{out}: is not empty; name another directory, or overwrite it with --overwrite")
-    if not (out / manifests.NAME).is_file():
+    if not (out / MANIFEST).is_file():
         raise Refused(f"{out}: holds something other than a data directory, which is never overwritten")
 
 
@@ -129,7 +129,7 @@ def _trained_tokenizer(documents: Path, settings: PrepareSettings) -> PreTrained
 
         def texts() -> Iterator[str]:
             if settings.languages is not None:
-                yield from languages.balanced(documents, settings.languages, SAMPLE)
+                yield from balanced_texts(documents, settings.languages, SAMPLE)
                 return
             for batch, _ in read_documents(documents):
                 step(len(batch), note=settings.tokenizer)

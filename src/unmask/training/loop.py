@@ -29,7 +29,7 @@ from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.sample import Sampling
 from unmask.tokens.spans.lexicon import Lexicon
 from unmask.tokens.spans.marked import marked_spans
-from unmask.tokens.spans.phrases import phrase_lexicon, read_list
+from unmask.tokens.spans.phrases import phrase_lexicon, read_phrases
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.sentinels import sentinels_for
 from unmask.training import health
@@ -189,7 +189,7 @@ def feed_of(settings: Training, dataset: Dataset, steps: int, seed: int, *, pack
     hiding = hiding_of(settings, curriculum)
     lexicons: dict[str, Lexicon] = {}
     if settings.phrases is not None and hiding is not None:
-        phrases = phrase_lexicon(dataset.tokenizer(), read_list(settings.phrases), dataset.segmenter())
+        phrases = phrase_lexicon(dataset.tokenizer(), read_phrases(settings.phrases), dataset.segmenter())
         lexicons = dict.fromkeys(hiding.spanned, phrases)
     return Feed(
         stream=dataset.split("train"),

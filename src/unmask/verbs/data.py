@@ -107,14 +107,14 @@ def collocations(
     """
     from time import perf_counter
 
-    from unmask.tokens.store.manifest import read
+    from unmask.tokens.store.manifest import read_manifest
 
-    read(Path(data))  # a wrong path is told before anything heavy is loaded
+    read_manifest(Path(data))  # a wrong path is told before anything heavy is loaded
     if out is not None and Path(out).exists() and not overwrite:
         raise Refused(f"{out}: is already there; name another file, or replace it with --overwrite")
     from unmask.progress import task
     from unmask.tokens.spans.collocations import mine_collocations
-    from unmask.tokens.spans.phrases import as_phrases, wordless_tokens, write_list
+    from unmask.tokens.spans.phrases import as_phrases, wordless_tokens, write_phrases
     from unmask.tokens.store.dataset import Dataset
 
     began = perf_counter()
@@ -124,7 +124,7 @@ def collocations(
         mined = mine_collocations(stream, wordless_tokens(tokenizer), longest=longest, least=least, top=top, step=step)
     phrases = as_phrases(mined, tokenizer)
     if out is not None:
-        write_list(phrases, Path(out))
+        write_phrases(phrases, Path(out))
     return Collocated(
         data=Path(data),
         path=None if out is None else Path(out),

@@ -39,10 +39,10 @@ def show(
     directory = tokenizer_directory(Path(model))  # a wrong path is told before anything heavy is loaded
     from unmask.inference.show import show as one
     from unmask.inference.show import show_all
-    from unmask.tokens.spans.phrases import read_list
+    from unmask.tokens.spans.phrases import read_phrases
     from unmask.tokens.tokenizer.load import load_tokenizer
 
-    listed = read_list(phrases) if phrases is not None else ()
+    listed = read_phrases(phrases) if phrases is not None else ()
     tokenizer = load_tokenizer(directory)
     found: list[Shown] = []
     for text in (text for _, text in standard_input()) if texts == ("-",) else texts:
@@ -78,11 +78,11 @@ def audit(
         phrases: A file with a phrase a line, for the policies entity, phrase and collocation; else as the data marks.
         seed: Which blocks, and which positions are hidden.
     """
-    from unmask.tokens.store.manifest import read
+    from unmask.tokens.store.manifest import read_manifest
 
-    read(Path(data))  # a wrong path is told before anything heavy is loaded
+    read_manifest(Path(data))  # a wrong path is told before anything heavy is loaded
     from unmask.evaluation.audit import audit_data
-    from unmask.tokens.spans.phrases import read_list
+    from unmask.tokens.spans.phrases import read_phrases
 
-    listed = read_list(phrases) if phrases is not None else ()
+    listed = read_phrases(phrases) if phrases is not None else ()
     return audit_data(data, policy, rate=rate, length=length, blocks=blocks, phrases=listed, seed=seed)

@@ -67,7 +67,7 @@ def by_hand(texts, longest, least):
 @pytest.mark.parametrize("chunk", [1 << 20, 500])
 def test_counts_and_scores_are_those_of_the_definition(monkeypatch, chunk):
     monkeypatch.setattr(collocations, "CHUNK", chunk)
-    monkeypatch.setattr(collocations, "PART", 0)
+    monkeypatch.setattr(collocations, "FRAGMENT", 0)
     texts = documents()
     breaks = np.arange(31) == BREAK
     found = mine_collocations(Text(texts), breaks, longest=4, least=5, top=1000)

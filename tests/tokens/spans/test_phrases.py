@@ -7,7 +7,7 @@ from unmask.errors import BadInput
 from unmask.records import Blocks
 from unmask.tokens.spans.collocations import mine_collocations
 from unmask.tokens.spans.lexicon import mark_phrases
-from unmask.tokens.spans.phrases import Phrase, as_phrases, phrase_lexicon, read_list, wordless_tokens, write_list
+from unmask.tokens.spans.phrases import Phrase, as_phrases, phrase_lexicon, read_phrases, wordless_tokens, write_phrases
 from unmask.tokens.tokenizer.encode import encode
 from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.train import train_tokenizer
@@ -76,28 +76,28 @@ def test_a_phrase_of_a_list_is_found_in_blocks_of_every_tokenizer(tokenizer):
 
 def test_a_list_can_be_written_edited_and_read(tmp_path):
     path = tmp_path / "list.tsv"
-    write_list([Phrase("Buenos Aires", 168, -0.02), Phrase("Hong Kong", 710, -0.17)], path)
-    assert read_list(path) == ["Buenos Aires", "Hong Kong"]
+    write_phrases([Phrase("Buenos Aires", 168, -0.02), Phrase("Hong Kong", 710, -0.17)], path)
+    assert read_phrases(path) == ["Buenos Aires", "Hong Kong"]
     path.write_text(path.read_text().replace("Hong", "#Hong") + "New  York \n\n# no\n")
-    assert read_list(path) == ["Buenos Aires", "#Hong Kong", "New York"]
+    assert read_phrases(path) == ["Buenos Aires", "#Hong Kong", "New York"]
 
 
 def test_a_list_in_the_wrong_encoding_is_named_with_its_line(tmp_path):
     path = tmp_path / "names.txt"
     path.write_bytes("Paris\nMálaga\n".encode("latin-1"))
     with pytest.raises(BadInput, match=r"names\.txt, line 2: not UTF-8"):
-        read_list(path)
+        read_phrases(path)
 
 
 def test_a_list_with_a_byte_order_mark_is_read(tmp_path):
     path = tmp_path / "names.txt"
     path.write_bytes(b"\xef\xbb\xbfNew York\r\nHong Kong\r\n")
-    assert read_list(path) == ["New York", "Hong Kong"]
+    assert read_phrases(path) == ["New York", "Hong Kong"]
 
 
 def test_a_missing_or_an_empty_list_is_one_clear_line(tmp_path):
     with pytest.raises(BadInput, match="cannot be read"):
-        read_list(tmp_path / "nowhere")
+        read_phrases(tmp_path / "nowhere")
     (tmp_path / "empty").write_text("# nothing\n\n")
     with pytest.raises(BadInput, match="holds no phrase"):
-        read_list(tmp_path / "empty")
+        read_phrases(tmp_path / "empty")

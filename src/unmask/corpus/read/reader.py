@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterator
 from unmask.corpus.read import builtin
 from unmask.corpus.read.byte_reader import open_source
 from unmask.corpus.read.find import Source
-from unmask.corpus.read.formats import Malformed, Record, delimited, jsonl, parquet, text
-from unmask.corpus.read.prose import html, markdown
+from unmask.corpus.read.formats import Malformed, Record, read_delimited, read_jsonl, read_parquet, read_text
+from unmask.corpus.read.prose import read_html, read_markdown
 
 
-def read(source: Source, field: str = "text", taken: Callable[[int], None] = lambda count: None) -> Iterator[Record]:
+def read_source(
+    source: Source, field: str = "text", taken: Callable[[int], None] = lambda count: None
+) -> Iterator[Record]:
     """Every document of a source, in order; `taken` hears of the bytes as they come from the disk."""
     if source.format == "builtin":
         yield from builtin.documents(taken)
@@ -38,19 +40,19 @@ def read(source: Source, field: str = "text", taken: Callable[[int], None] = lam
         yield Malformed(source.name, 0, error.strerror or str(error))
 
 
-def standard_input(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_stdin(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
     """JSONL when the first byte is a brace, else text."""
-    reader = jsonl if content.peek(1)[:1] == b"{" else text
+    reader = read_jsonl if content.peek(1)[:1] == b"{" else read_text
     return reader(content, source, field)
 
 
 READERS: dict[str, Callable[[io.BufferedReader, Source, str], Iterator[Record]]] = {
-    "text": text,
-    "jsonl": jsonl,
-    "csv": delimited,
-    "tsv": delimited,
-    "parquet": parquet,
-    "markdown": markdown,
-    "html": html,
-    "stdin": standard_input,
+    "text": read_text,
+    "jsonl": read_jsonl,
+    "csv": read_delimited,
+    "tsv": read_delimited,
+    "parquet": read_parquet,
+    "markdown": read_markdown,
+    "html": read_html,
+    "stdin": read_stdin,
 }

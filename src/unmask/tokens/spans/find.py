@@ -13,7 +13,7 @@ from typing import Any
 import ahocorasick_rs
 
 from unmask.errors import BadInput
-from unmask.tokens.spans.phrases import read_list
+from unmask.tokens.spans.phrases import read_phrases
 
 Span = tuple[int, int]  # the first character and the one after the last
 Finder = Callable[[Sequence[str]], list[list[Span]]]  # the spans of each text, ascending, none overlapping
@@ -30,14 +30,15 @@ def gazetteer(phrases: Sequence[str]) -> Finder:
     automaton = ahocorasick_rs.AhoCorasick(list(phrases))
 
     def find(texts: Sequence[str]) -> list[list[Span]]:
-        return [apart(_whole(text, automaton.find_matches_as_indexes(text, overlapping=True))) for text in texts]
+        matches = (automaton.find_matches_as_indexes(text, overlapping=True) for text in texts)
+        return [without_overlaps(_whole(text, each)) for text, each in zip(texts, matches, strict=True)]
 
     return find
 
 
 def gazetteer_file(path: Path | str) -> Finder:
     """Find the phrases of a file, one a line."""
-    return gazetteer(read_list(path))
+    return gazetteer(read_phrases(path))
 
 
 def spacy_finders(model: str) -> dict[str, Finder]:
@@ -66,10 +67,10 @@ def spacy_finders(model: str) -> dict[str, Finder]:
     return {"entity": finder("ents"), **parses}
 
 
-def apart(spans: Iterable[Span]) -> list[Span]:
+def without_overlaps(spans: Iterable[Span]) -> list[Span]:
     """Of spans that overlap the leftmost, and of those the longest; ascending.
 
-    >>> apart([(6, 9), (0, 5), (0, 7)])
+    >>> without_overlaps([(6, 9), (0, 5), (0, 7)])
     [(0, 7)]
     """
     kept: list[Span] = []

@@ -44,15 +44,15 @@ def wordless_tokens(tokenizer: PreTrainedTokenizerFast) -> Flags:
     return flags
 
 
-def write_list(phrases: Iterable[Phrase], path: Path) -> None:
-    """Write a list that `read_list` takes, after a person has struck out lines or added some."""
+def write_phrases(phrases: Iterable[Phrase], path: Path) -> None:
+    """Write a list that `read_phrases` takes, after a person has struck out lines or added some."""
     lines = [f"{one.score:.2f}\t{one.count}\t{one.text}\n" for one in phrases]
     header = "# Collocations, best first: score, count, phrase. Strike out lines, or add phrases of your own.\n"
     with saving(path):
         path.write_text(header + "".join(lines), encoding="utf-8")
 
 
-def read_list(path: Path | str) -> list[str]:
+def read_phrases(path: Path | str) -> list[str]:
     """The phrases of a file, one a line."""
     path = Path(path)
     try:

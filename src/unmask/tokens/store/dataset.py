@@ -26,9 +26,9 @@ import numpy as np
 from unmask.errors import BadInput, Damaged
 from unmask.records import SPAN_KINDS, Integers, Vocabulary
 from unmask.tokens.spans.marked import Spans
-from unmask.tokens.store import languages
-from unmask.tokens.store import manifest as manifests
 from unmask.tokens.store.documents import read_documents, sample_documents
+from unmask.tokens.store.languages import read_languages
+from unmask.tokens.store.manifest import check_sizes, fingerprint_of, read_manifest
 from unmask.tokens.store.shards import Shards
 
 if TYPE_CHECKING:  # a process that reads tokens needs no tokenizer, which loads transformers
@@ -51,14 +51,14 @@ class Dataset:
     def open(cls, path: Path | str) -> Dataset:
         """Open a data directory: its manifest whole, its files there and of the right size."""
         path = Path(path)
-        manifest = manifests.read(path)
-        manifests.check_sizes(path, manifest)
+        manifest = read_manifest(path)
+        check_sizes(path, manifest)
         return cls(path, manifest)
 
     @cached_property
     def fingerprint(self) -> str:
         """A SHA-256 of what training sees: the tokens and the tokenizer."""
-        return manifests.fingerprint(self.manifest)
+        return fingerprint_of(self.manifest)
 
     def tokenizer(self) -> PreTrainedTokenizerFast:
         """The tokenizer the documents were encoded with, and sentinels if they are asked for."""
@@ -127,7 +127,7 @@ class Dataset:
 
     def languages(self, name: str) -> Integers:
         """The language of each document of a split, as a place in the manifest's list of them."""
-        return languages.read(self.path, self.manifest, _checked(name))
+        return read_languages(self.path, self.manifest, _checked(name))
 
     def sample(self, name: str, characters: int) -> list[str]:
         """About so many characters of whole documents, from places all over a split: the same each time."""

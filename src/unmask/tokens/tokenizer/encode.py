@@ -120,8 +120,8 @@ class _Encoder:
 
     def _character(self, character: str) -> list[int]:
         ids = [token.id for token in self.backend.model.tokenize(character)]
-        known = [self.unknown if self.forbidden[number] else number for number in ids]
-        return [number for number in known if number is not None]
+        allowed = [self.unknown if self.forbidden[number] else number for number in ids]
+        return [number for number in allowed if number is not None]
 
 
 def _without_roles(backend: Tokenizer, ids: frozenset[int]) -> Tokenizer:
@@ -150,8 +150,8 @@ def _beginnings(backend: Tokenizer, size: int) -> tuple[Flags, Flags, Flags]:
 
     The first is for tokenizers that call a whole text one word.
     """
-    parts = [part.__getstate__() for part in (backend.pre_tokenizer, backend.decoder) if part is not None]
-    in_bytes = any(b"ByteLevel" in part for part in parts)
+    steps = [step.__getstate__() for step in (backend.pre_tokenizer, backend.decoder) if step is not None]
+    in_bytes = any(b"ByteLevel" in step for step in steps)
     wordpiece = isinstance(backend.model, models.WordPiece)
     continued = backend.model.continuing_subword_prefix if wordpiece else ""
     spaced, unspaced, letters = np.zeros((3, size), dtype=np.bool_)

@@ -46,11 +46,11 @@ def _as_written(tokenizer: PreTrainedTokenizerFast, file: Path) -> PreTrainedTok
     if _steps(written) == _steps(tokenizer.backend_tokenizer):
         return tokenizer
 
-    def known(tokens: str | list[str]) -> bool:
+    def has(tokens: str | list[str]) -> bool:
         return None not in map(written.token_to_id, [tokens] if isinstance(tokens, str) else tokens)
 
     # The class has names of its own for tokens that the file may not have: those would be added.
-    special = {name: tokens for name, tokens in tokenizer.special_tokens_map.items() if known(tokens)}
+    special = {name: tokens for name, tokens in tokenizer.special_tokens_map.items() if has(tokens)}
     return PreTrainedTokenizerFast(
         tokenizer_object=written,
         name_or_path=tokenizer.name_or_path,
@@ -63,8 +63,8 @@ def _as_written(tokenizer: PreTrainedTokenizerFast, file: Path) -> PreTrainedTok
 
 def _steps(backend: Tokenizer) -> list[bytes]:
     """The kinds of a tokenizer's steps before its model, without their settings: those a configuration may change."""
-    parts = [part.__getstate__() for part in (backend.normalizer, backend.pre_tokenizer) if part is not None]
-    return [kind for part in parts for kind in re.findall(rb'"type":"(\w+)"', part)]
+    steps = [step.__getstate__() for step in (backend.normalizer, backend.pre_tokenizer) if step is not None]
+    return [kind for step in steps for kind in re.findall(rb'"type":"(\w+)"', step)]
 
 
 def save_tokenizer(tokenizer: PreTrainedTokenizerFast, path: Path) -> None:

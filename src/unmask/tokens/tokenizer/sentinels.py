@@ -78,5 +78,5 @@ def sentinel_vocabulary(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:
 
 
 def _sentinels(tokenizer: PreTrainedTokenizerFast) -> tuple[int, ...]:
-    found = {int(name[1]): number for token, number in tokenizer.get_vocab().items() if (name := NAME.fullmatch(token))}
-    return tuple(found[number] for number in sorted(found))
+    ids = {int(name[1]): number for token, number in tokenizer.get_vocab().items() if (name := NAME.fullmatch(token))}
+    return tuple(ids[number] for number in sorted(ids))

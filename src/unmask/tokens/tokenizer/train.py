@@ -220,15 +220,15 @@ def _alphabet(sample: list[str], vocab_size: int, normalizer: normalizers.Normal
 
 def _joined(sample: list[str], size: int = 1 << 22) -> Iterator[str]:
     """The sample in strings of about `size` characters."""
-    part: list[str] = []
+    texts: list[str] = []
     length = 0
     for text in sample:
-        part.append(text)
+        texts.append(text)
         length += len(text)
         if length > size:
-            yield "".join(part)
-            part, length = [], 0
-    yield "".join(part)
+            yield "".join(texts)
+            texts, length = [], 0
+    yield "".join(texts)
 
 
 def _word_counts(tokenizer: Tokenizer, sample: list[str]) -> dict[str, int]:
