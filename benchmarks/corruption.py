@@ -40,6 +40,7 @@ from transformers import (
 )
 
 from unmask.corruption import policy
+from unmask.corruption.policy import policy_named
 from unmask.records import SPAN_KINDS, Blocks, Vocabulary
 from unmask.tokens.collator import Collator
 from unmask.tokens.pack import AROUND, cut, packed, read_blocks
@@ -134,7 +135,7 @@ def quartiles(values: list[float]) -> list[float]:
 
 def policies(rows: Blocks, known: Vocabulary, rounds: int) -> dict[str, float]:
     """Million tokens a second of each policy, from blocks to examples."""
-    chosen = [policy.named(name) for name in policy.POLICIES]
+    chosen = [policy_named(name) for name in policy.POLICIES]
     contenders = {one.name: lambda one=one: policy.corrupt(rows, one, known, seed=0) for one in chosen}
     seconds = timed(contenders, rounds)
     return {name: round(rows.ids.size / statistics.median(times) / 1e6, 2) for name, times in seconds.items()}
@@ -162,7 +163,7 @@ def beside(rows: Blocks, made: PreTrainedTokenizerFast, known: Vocabulary, round
     }
     found: dict[str, dict[str, object]] = {}
     for name, others in matches.items():
-        chosen, collator = policy.named(name), Collator(made, name)
+        chosen, collator = policy_named(name), Collator(made, name)
         examples = plain if name == "token" else known_words
         ours = {
             "corrupt": lambda chosen=chosen: policy.corrupt(rows, chosen, known, seed=0),
@@ -194,7 +195,7 @@ def lengths(rounds: int) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     shapes = {length: blocks(max(ROWS * LENGTH // length, 1), length) for length in LENGTHS}
     for name in policy.POLICIES:
-        chosen = policy.named(name)
+        chosen = policy_named(name)
         contenders = {
             str(length): lambda rows=rows, chosen=chosen: policy.corrupt(rows, chosen, known, seed=0)
             for length, rows in shapes.items()

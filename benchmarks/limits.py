@@ -30,9 +30,10 @@ from unmask.models.sparse import logits_at
 from unmask.pretraining.pretrain import Pretraining, pretrain
 from unmask.pretraining.recipes import recipe
 from unmask.results import Comparison, Figure
-from unmask.tokens.collate import HeldOutSet
-from unmask.tokens.store.dataset import Dataset, prepare
-from unmask.tokens.tokenizer.tokenizer import encode
+from unmask.tokens.held_out import HeldOutSet
+from unmask.tokens.prepare import prepare
+from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.tokenizer.encode import encode
 from unmask.training import checkpoint
 from unmask.training.budget import Budget
 from unmask.training.session import Session

@@ -59,15 +59,15 @@ def invented(seed: int = 0) -> Iterator[str]:
 
 def real(path: Path) -> Iterator[str]:
     """The documents of a file again and again, each time with a mark that keeps them from being duplicates."""
-    from unmask.corpus.read.find import find
-    from unmask.corpus.read.reader import read
+    from unmask.corpus.read.find import find_sources
+    from unmask.corpus.read.reader import read_source
     from unmask.records import Document
 
     turn = 0
     while True:
         turn += 1
-        for source in find([str(path)]):
-            for record in read(source):
+        for source in find_sources([str(path)]):
+            for record in read_source(source):
                 if isinstance(record, Document):
                     yield f"{record.text.rstrip()}\n({turn}, {record.line})"
 

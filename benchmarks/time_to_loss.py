@@ -36,7 +36,7 @@ from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.recipes import recipe
 from unmask.pretraining.settings import Recipe
 from unmask.pretraining.validation import measure_masks
-from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget
 from unmask.training.machine.allocator import keep_large_blocks

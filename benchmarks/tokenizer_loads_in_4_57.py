@@ -17,7 +17,8 @@ from pydoc_data.topics import topics
 
 import transformers
 
-from unmask.tokens.tokenizer.tokenizer import KINDS, save, train
+from unmask.tokens.tokenizer.load import save_tokenizer
+from unmask.tokens.tokenizer.train import KINDS, train_tokenizer
 
 LINES = (
     "The capital of France is [MASK], isn't it?",
@@ -47,7 +48,7 @@ def main() -> None:
         for kind in KINDS:
             for cased in (True, False):
                 path = Path(folder) / f"{kind}-{cased}"
-                save(train(topics.values(), kind, 4000, cased), path)
+                save_tokenizer(train_tokenizer(topics.values(), kind, 4000, cased), path)
                 there, here = (answer(python, path) for python in (older, Path(sys.executable)))
                 same &= there == here
                 print(f"{kind:10} {'cased' if cased else 'uncased':8} {'the same' if there == here else 'DIFFERENT'}")

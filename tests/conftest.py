@@ -94,15 +94,16 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     made: dict[str, Path] = {}
 
     def make(family: str = "bert", kind: str = "wordpiece", **changes: object) -> Path:
-        from unmask.tokens.tokenizer import tokenizer as tokenizers
+        from unmask.tokens.tokenizer.load import save_tokenizer, vocabulary_of
+        from unmask.tokens.tokenizer.train import train_tokenizer
 
         name = "-".join([family, kind, *map(str, changes.values())])
         if name not in made:
             ours = kind in SIZES
-            tokenizer = tokenizers.train(documents(200), kind, SIZES[kind]) if ours else _foreign_unigram()
+            tokenizer = train_tokenizer(documents(200), kind, SIZES[kind]) if ours else _foreign_unigram()
             made[name] = tmp_path_factory.mktemp("models") / name
-            tokenizers.save(tokenizer, made[name])
-            _model(family, tokenizers.vocabulary(tokenizer), changes).save_pretrained(made[name])
+            save_tokenizer(tokenizer, made[name])
+            _model(family, vocabulary_of(tokenizer), changes).save_pretrained(made[name])
         return made[name]
 
     return make

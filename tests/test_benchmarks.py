@@ -17,7 +17,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.flop_counter import FlopCounterMode
 
-from unmask.tokens.store.dataset import Dataset, prepare
+from unmask.tokens.prepare import prepare
+from unmask.tokens.store.dataset import Dataset
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = ("ablation", "families", "limits", "loader", "memory", "overhead", "scaling", "step", "time_to_loss")

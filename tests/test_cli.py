@@ -286,9 +286,7 @@ def test_damage_is_named_and_has_its_code(command: Run, data: Path, tmp_path: Pa
         (("compare", "--recipes", "bert", "--data", "data", "--tag", "a"), "--tag is now --probe-tags"),
     ],
 )
-def test_a_flag_that_has_another_name_now_is_told_its_name(
-    inside: Run, words: tuple[object, ...], line: str
-) -> None:
+def test_a_flag_that_has_another_name_now_is_told_its_name(inside: Run, words: tuple[object, ...], line: str) -> None:
     done = inside(*words)
     assert (done.returncode, done.stderr) == (2, f"unmask: {line}; see unmask {words[0]} --help\n")
 

@@ -25,7 +25,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ / φ, odd: multiples of it nev
 WORD = (1 << 64) - 1
 
 
-class Stream(IntEnum):
+class Purpose(IntEnum):
     """What a draw is for; two purposes at the same position are independent."""
 
     ORDER = 1  # the order of units on the wheel
@@ -34,7 +34,7 @@ class Stream(IntEnum):
     FATE = 4  # masked, random or kept
     REPLACEMENT = 5  # the random token
     LENGTH = 6  # of a run
-    PART = 7  # the policy of a row in a mixture
+    MIXTURE = 7  # the policy of a row in a mixture
     CUT_HIDDEN = 8  # where the hidden tokens are cut into spans
     CUT_SHOWN = 9  # and where the others are
     RANK = 10  # the order of prediction
@@ -70,8 +70,8 @@ class Draws:
     def of(cls, seed: int, epoch: int, numbers: Integers) -> Draws:
         """The draws of these blocks in this epoch."""
         shared = np.zeros(1, dtype=np.uint64)
-        for part in (seed, epoch):
-            shared = mix(shared + np.array([part & WORD], dtype=np.uint64) + GOLDEN)
+        for number in (seed, epoch):
+            shared = mix(shared + np.array([number & WORD], dtype=np.uint64) + GOLDEN)
         blocks = numbers.astype(np.uint64)
         return cls(keys=mix(shared + blocks + GOLDEN), turns=shared + blocks * GOLDEN)
 
@@ -79,32 +79,33 @@ class Draws:
         """The draws of some rows of the batch."""
         return Draws(self.keys[rows], self.turns[rows])
 
-    def bits(self, stream: Stream, rows: Integers, positions: Integers) -> Bits:
+    def bits(self, purpose: Purpose, rows: Integers, positions: Integers) -> Bits:
         """64 random bits for each (row of the batch, position in the row)."""
-        keys = self._of(stream)
+        keys = self._of(purpose)
         return mix(keys[rows] + positions.astype(np.uint64) * GOLDEN)
 
-    def uniform(self, stream: Stream, rows: Integers, positions: Integers) -> Uniform:
+    def uniform(self, purpose: Purpose, rows: Integers, positions: Integers) -> Uniform:
         """A number in [0, 1) for each (row of the batch, position in the row)."""
-        return _unit(self.bits(stream, rows, positions))
+        return _unit(self.bits(purpose, rows, positions))
 
-    def grid(self, stream: Stream, width: int) -> Uniform:
+    def grid(self, purpose: Purpose, width: int) -> Uniform:
         """Numbers in [0, 1) for the first positions of each row."""
-        return _unit(mix(np.add.outer(self._of(stream), np.arange(width, dtype=np.uint64) * GOLDEN)))
+        return _unit(mix(np.add.outer(self._of(purpose), np.arange(width, dtype=np.uint64) * GOLDEN)))
 
-    def per_row(self, stream: Stream) -> Uniform:
+    def per_row(self, purpose: Purpose) -> Uniform:
         """One number in [0, 1) for each row, of 32 bits: sums and products with lengths are exact."""
-        return (self._of(stream) >> np.uint64(32)).astype(np.float64) * 2.0**-32
+        return (self._of(purpose) >> np.uint64(32)).astype(np.float64) * 2.0**-32
 
-    def evenly(self) -> Uniform:
+    def low_discrepancy(self) -> Uniform:
         """One number in (0, 1] for each row, spread evenly over any run of consecutive blocks.
 
-        Each turns on by the golden section, which leaves the least gaps without knowing where a batch ends.
+        Additive recurrence: each turns on by the golden section, which leaves the least gaps without knowing where a
+        batch ends.
         """
         return ((self.turns >> np.uint64(11)) + np.uint64(1)).astype(np.float64) * 2.0**-53
 
     def shuffle(
-        self, stream: Stream, counts: Integers, *, halves: bool = False
+        self, purpose: Purpose, counts: Integers, *, halves: bool = False
     ) -> tuple[NDArray[np.unsignedinteger[Any]], Flags]:
         """For each row the numbers below its count in random order, as a grid, and where the grid is real.
 
@@ -112,7 +113,7 @@ class Draws:
         With `halves` the even numbers come first, then the odd ones.
         """
         numbers = np.arange(counts.max(initial=0), dtype=np.uint32)
-        keys = self._short(stream, numbers)
+        keys = self._short(purpose, numbers)
         if halves:
             keys >>= np.uint32(1)
             keys |= numbers << np.uint32(31)
@@ -129,9 +130,9 @@ class Draws:
         order &= (kind(1) << low) - kind(1)
         return order, real
 
-    def _short(self, stream: Stream, numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    def _short(self, purpose: Purpose, numbers: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """32 random bits for each number in each row: both halves of the row's key, and MurmurHash3's finaliser."""
-        keys = self._of(stream)
+        keys = self._of(purpose)
         low, high = keys.astype(np.uint32), (keys >> np.uint64(32)).astype(np.uint32) | np.uint32(1)
         bits: NDArray[np.uint32] = np.multiply.outer(high, numbers)
         bits += low[:, None]
@@ -141,8 +142,8 @@ class Draws:
         bits ^= bits >> np.uint32(16)
         return bits
 
-    def _of(self, stream: Stream) -> Bits:
-        return mix(self.keys + np.uint64(stream * int(GOLDEN) & WORD))
+    def _of(self, purpose: Purpose) -> Bits:
+        return mix(self.keys + np.uint64(purpose * int(GOLDEN) & WORD))
 
 
 def _unit(bits: Bits) -> Uniform:

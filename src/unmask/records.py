@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,19 @@ class Vocabulary:
     def ordinary(self) -> Ids:
         """The ids that are not special, ascending: what a random replacement is drawn from."""
         return np.flatnonzero(~self.is_special).astype(np.int32)
+
+
+class TokenStream(Protocol):
+    """A split's tokens, one document after the other."""
+
+    @property
+    def ends(self) -> Integers:
+        """Where each document ends in the stream."""
+        ...
+
+    def read(self, start: int, stop: int) -> tuple[Ids, Flags]:
+        """The tokens between two places of the stream, and which of them start a word."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unmask.corpus.collect import CollectConfig, Collected, collect, plan
-from unmask.corpus.read import waves as intake
+from unmask.corpus.collect import CollectConfig, Collected, clean_plan, collect
+from unmask.corpus.read import waves
 from unmask.errors import BadInput, Refused
 
 TEXTS = [f"This is document number {number}, and it is long enough." for number in range(400)]
@@ -84,7 +84,7 @@ def test_every_document_read_is_accounted_for(tmp_path: Path) -> None:
     assert list(result.counts) == ["read", "malformed", "empty", "short", "duplicate", "train", "valid"]
     kept = [*rows(tmp_path / "corpus", "train"), *rows(tmp_path / "corpus", "valid")]
     assert sorted(row["line"] for row in kept) == [1, 5]  # type: ignore[type-var]
-    assert result.text_bytes == sum(len(str(row["text"])) for row in kept)
+    assert sum(result.text_bytes.values()) == sum(len(str(row["text"])) for row in kept)
     assert result.bytes_read == (tmp_path / "a.jsonl").stat().st_size
     [line] = (tmp_path / "corpus" / "quarantine.jsonl").read_text().splitlines()
     assert json.loads(line)["line"] == 6
@@ -110,7 +110,7 @@ def test_the_fingerprint_is_of_the_documents_not_of_the_files(collected: Collect
 def test_the_size_of_waves_changes_nothing(
     collected: Collected, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "WAVE", 5_000)
+    monkeypatch.setattr(waves, "WAVE", 5_000)
     again = collect([str(source)], tmp_path / "corpus")
     assert again.fingerprint == collected.fingerprint
     for side in ("train", "valid"):
@@ -159,7 +159,7 @@ def test_a_setting_that_cannot_be_is_named(field: str, value: float) -> None:
 
 def test_the_plan_is_columns_in_and_columns_out() -> None:
     raw = pa.table({"text": ["Cafe\u0301  au lait\x00", ""], "source": ["a", "b"], "line": [1, 2]})
-    table = plan(daft.from_arrow(raw)).to_pydict()
+    table = clean_plan(daft.from_arrow(raw)).to_pydict()
     assert table["text"] == ["Café au lait", ""]
     assert table["characters"] == [12, 0]
     assert table["digest"][1] == hashlib.blake2b(b"", digest_size=16).digest()

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.corpus.dedup import digest, first_seen
+from unmask.corpus.dedup import digest_texts, first_seen
 
 halves = st.sampled_from([0, 1, 2**60 - 1, 2**60, 2**63, 2**64 - 1])
 
@@ -22,4 +22,4 @@ def test_the_first_of_each_text_in_input_order_stays_and_no_other(digests: list[
 @given(st.lists(st.text(), max_size=5))
 def test_a_digest_is_the_128_bit_blake2b_of_the_utf8(texts: list[str]) -> None:
     expected = [hashlib.blake2b(text.encode(), digest_size=16).digest() for text in texts]
-    assert digest(pa.array(texts, type=pa.large_string())).to_pylist() == expected
+    assert digest_texts(pa.array(texts, type=pa.large_string())).to_pylist() == expected

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unmask.corpus import parquet_writer as shelf
-from unmask.corpus.parquet_writer import SCHEMA, Shelf
+from unmask.corpus import parquet_writer
+from unmask.corpus.parquet_writer import SCHEMA, DocumentWriter
 
 
 def table(numbers: range) -> pa.Table:
@@ -15,18 +15,18 @@ def table(numbers: range) -> pa.Table:
     return pa.table([texts, ["s"] * len(texts), list(numbers)], schema=SCHEMA)
 
 
-def write(folder: Path, steps: list[int]) -> Shelf:
-    with Shelf(folder) as made:
+def write(folder: Path, steps: list[int]) -> DocumentWriter:
+    with DocumentWriter(folder) as made:
         for start, stop in zip([0, *steps], steps, strict=False):
-            made.put(table(range(start, stop)))
+            made.add(table(range(start, stop)))
     return made
 
 
 def test_rows_stay_in_order_over_row_groups_and_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shelf, "ROW_GROUP", 2_000)
-    monkeypatch.setattr(shelf, "FILE", 8_000)
-    made = write(tmp_path / "shelf", list(range(10, 1_000, 10)))
-    files = sorted((tmp_path / "shelf").iterdir())
+    monkeypatch.setattr(parquet_writer, "ROW_GROUP", 2_000)
+    monkeypatch.setattr(parquet_writer, "FILE", 8_000)
+    made = write(tmp_path / "documents", list(range(10, 1_000, 10)))
+    files = sorted((tmp_path / "documents").iterdir())
     assert [file.name for file in files] == [f"{number:05}.parquet" for number in range(len(files))]
     assert len(files) > 2
     read = pa.concat_tables(pq.read_table(file) for file in files)
@@ -36,8 +36,8 @@ def test_rows_stay_in_order_over_row_groups_and_files(tmp_path: Path, monkeypatc
 
 
 def test_an_empty_shelf_is_a_file_without_rows(tmp_path: Path) -> None:
-    write(tmp_path / "shelf", [])
-    assert pq.read_table(tmp_path / "shelf" / "00000.parquet").equals(SCHEMA.empty_table())
+    write(tmp_path / "documents", [])
+    assert pq.read_table(tmp_path / "documents" / "00000.parquet").equals(SCHEMA.empty_table())
 
 
 def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from corruption_cases import VOCABULARY, batches, law, rates
 
 import unmask
 from unmask.corruption import policy, units
-from unmask.corruption.schedule import parse
+from unmask.corruption.policy import policy_named
+from unmask.corruption.schedule import parse_schedule
 from unmask.errors import BadInput
 from unmask.tokens.store.dataset import Dataset
 
@@ -48,7 +49,7 @@ def test_the_worked_example_has_at_most_twenty_lines():
 @pytest.mark.usefixtures("names")
 @law(rows=batches(longest=128), rate=rates)
 def test_the_policy_of_the_page_has_the_laws(rows, rate):
-    corrupted = policy.corrupt(rows, policy.named("sentence", rate, stop=17), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named("sentence", rate, stop=17), VOCABULARY, seed=0)
     may = units.eligible(rows, VOCABULARY)
     assert policy.restore(corrupted).tobytes() == rows.ids.tobytes()
     assert not (corrupted.hidden & ~may).any()
@@ -67,17 +68,17 @@ def test_the_page_has_every_policy():
 @pytest.mark.usefixtures("names")
 def test_a_setting_without_a_usual_value_is_asked_for():
     with pytest.raises(BadInput, match="needs the setting 'stop'"):
-        policy.named("sentence")
+        policy_named("sentence")
 
 
 @pytest.mark.usefixtures("names")
 def test_the_policy_of_the_page_is_written_as_it_was_read():
-    plan = parse("sentence stop=17 0.7, token 0.3")
-    assert plan.policies[0] == policy.named("sentence", stop=17)
+    plan = parse_schedule("sentence stop=17 0.7, token 0.3")
+    assert plan.policies[0] == policy_named("sentence", stop=17)
     assert str(plan) == "sentence stop=17 0.7, token 0.3"
-    assert parse("sentence stop=soon").policies[0].settings["stop"] == "soon"
+    assert parse_schedule("sentence stop=soon").policies[0].settings["stop"] == "soon"
     with pytest.raises(BadInput, match="needs the setting 'stop'"):
-        parse("sentence")
+        parse_schedule("sentence")
 
 
 @pytest.mark.usefixtures("names")
@@ -97,7 +98,15 @@ def test_the_policy_of_the_page_is_shown_audited_and_collated(data):
 def test_the_policy_of_the_page_is_trained_with(data, tmp_path):
     run = tmp_path / "run"
     unmask.pretrain(
-        data, out=run, recipe="bert-tiny", steps=3, policy="sentence stop=17", length=32, rows=4, micro=4, report=False
+        data,
+        out=run,
+        recipe="bert-tiny",
+        steps=3,
+        policy="sentence stop=17",
+        length=32,
+        batch_size=4,
+        micro_batch=4,
+        report=False,
     )
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     losses = [line["loss"] for line in lines if "loss" in line]

@@ -5,11 +5,12 @@ from corruption_cases import VOCABULARY, batch, batches, law, rates
 from scipy import stats
 
 from unmask.corruption import policy, units
+from unmask.corruption.policy import policy_named
 
 
 @law(rows=batches(longest=511), rate=rates)
 def test_the_order_of_a_row_is_a_permutation_of_what_is_hidden(rows, rate):
-    corrupted = policy.corrupt(rows, policy.named("permutation", rate), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named("permutation", rate), VOCABULARY, seed=0)
     assert (corrupted.ids == rows.ids).all()
     assert ((corrupted.order > 0) == corrupted.hidden).all()
     for order in corrupted.order:
@@ -18,21 +19,21 @@ def test_the_order_of_a_row_is_a_permutation_of_what_is_hidden(rows, rate):
 
 def test_every_order_is_equally_likely():
     rows = batch(rows=12_000, length=5, kind="every token a word")
-    corrupted = policy.corrupt(rows, policy.named("permutation", 1.0), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named("permutation", 1.0), VOCABULARY, seed=0)
     _, counts = np.unique(corrupted.order[:, 1:-1], axis=0, return_counts=True)
     assert len(counts) == 6 and stats.chisquare(counts).pvalue > 0.001
 
 
 def test_one_in_six_is_predicted_by_default():
     rows = batch(rows=2000, length=130)
-    hidden = policy.corrupt(rows, policy.named("permutation"), VOCABULARY, seed=0).hidden.sum(axis=1)
+    hidden = policy.corrupt(rows, policy_named("permutation"), VOCABULARY, seed=0).hidden.sum(axis=1)
     off = hidden - units.eligible(rows, VOCABULARY).sum(axis=1) / 6
     assert abs(off.mean()) < 5 * off.std() / np.sqrt(len(off))
 
 
 def test_times_are_uniform_and_the_number_hidden_is_too():
     rows = batch(rows=6000, length=12)
-    corrupted = policy.corrupt(rows, policy.named("diffusion"), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named("diffusion"), VOCABULARY, seed=0)
     counts = np.bincount(corrupted.hidden.sum(axis=1), minlength=11)[1:]
     assert counts.sum() == 6000
     assert np.abs(counts - 600).max() <= 3  # evenly spread: random times would be off by about 50
@@ -43,13 +44,13 @@ def test_times_are_uniform_and_the_number_hidden_is_too():
 def test_any_run_of_blocks_has_its_times_spread_evenly():
     for first in (0, 1, 17, 1_000_003, 2**40):
         rows = batch(rows=16, length=402, first=first)
-        times = np.sort(policy.corrupt(rows, policy.named("diffusion"), VOCABULARY, seed=1).times)
+        times = np.sort(policy.corrupt(rows, policy_named("diffusion"), VOCABULARY, seed=1).times)
         assert np.diff(times, prepend=0, append=1).max() < 2.7 / 16  # the golden section leaves gaps of φ² / n
 
 
 @law(rows=batches(), rate=rates)
 def test_diffusion_masks_every_hidden_token_and_weighs_by_the_time(rows, rate):
-    corrupted = policy.corrupt(rows, policy.named("diffusion", rate), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named("diffusion", rate), VOCABULARY, seed=0)
     assert (corrupted.ids[corrupted.hidden] == VOCABULARY.mask).all()
     tokens = units.eligible(rows, VOCABULARY).sum(axis=1)
     number = corrupted.hidden.sum(axis=1)
@@ -65,7 +66,7 @@ def test_the_weighted_loss_is_the_bound_of_random_orders():
     """
     tokens, loss = 8, np.array([5.0, 3.0, 2.5, 2.0, 1.0, 0.9, 0.5, 0.1])
     rows = batch(rows=8000, length=tokens + 2)
-    corrupted = policy.corrupt(rows, policy.named("diffusion"), VOCABULARY, seed=3)
+    corrupted = policy.corrupt(rows, policy_named("diffusion"), VOCABULARY, seed=3)
     number = corrupted.hidden.sum(axis=1)
     estimate = (number * loss[tokens - number] * corrupted.weights).mean()
     assert abs(estimate - loss.sum()) < 0.01

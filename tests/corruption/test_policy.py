@@ -9,6 +9,7 @@ from corruption_cases import MASK, VOCABULARY, batch, batches, law, rates
 from scipy import stats
 
 from unmask.corruption import policy, units
+from unmask.corruption.policy import policy_named
 from unmask.errors import BadInput
 from unmask.records import Blocks
 
@@ -30,7 +31,7 @@ def take(blocks: Blocks, rows) -> Blocks:
 @law(rows=batches(), rate=rates)
 def test_what_was_hidden_can_be_restored_to_the_byte(name, rows, rate):
     before = rows.ids.copy()
-    corrupted = policy.corrupt(rows, policy.named(name, rate), VOCABULARY, seed=3)
+    corrupted = policy.corrupt(rows, policy_named(name, rate), VOCABULARY, seed=3)
     assert policy.restore(corrupted).tobytes() == before.tobytes()
     assert rows.ids.tobytes() == before.tobytes()
 
@@ -38,7 +39,7 @@ def test_what_was_hidden_can_be_restored_to_the_byte(name, rows, rate):
 @EVERY
 @law(rows=batches(), rate=rates)
 def test_special_tokens_and_padding_are_never_hidden_and_every_row_predicts(name, rows, rate):
-    corrupted = policy.corrupt(rows, policy.named(name, rate), VOCABULARY, seed=4)
+    corrupted = policy.corrupt(rows, policy_named(name, rate), VOCABULARY, seed=4)
     may = units.eligible(rows, VOCABULARY)
     assert not (corrupted.hidden & ~may).any()
     assert (corrupted.hidden.any(axis=1) == (may.any(axis=1) & (rate > 0))).all()
@@ -48,7 +49,7 @@ def test_special_tokens_and_padding_are_never_hidden_and_every_row_predicts(name
 @EVERY
 @law(rows=batches(longest=128), rate=rates)
 def test_an_example_is_the_same_whatever_its_batch(name, rows, rate):
-    chosen = policy.named(name, rate)
+    chosen = policy_named(name, rate)
     whole = policy.corrupt(rows, chosen, VOCABULARY, seed=5)
     order = np.random.default_rng(0).permutation(len(rows.ids))
     mixed = policy.corrupt(take(rows, order), chosen, VOCABULARY, seed=5)
@@ -60,7 +61,7 @@ def test_an_example_is_the_same_whatever_its_batch(name, rows, rate):
 @EVERY
 def test_seed_epoch_and_block_each_change_the_example_and_nothing_else_does(name):
     rows = batch(rows=8, length=128)
-    chosen = policy.named(name)
+    chosen = policy_named(name)
     hidden = policy.corrupt(rows, chosen, VOCABULARY, seed=0).hidden
     assert (policy.corrupt(rows, chosen, VOCABULARY, seed=0).hidden == hidden).all()
     assert (policy.corrupt(rows, chosen, VOCABULARY, seed=1).hidden != hidden).any()
@@ -73,7 +74,7 @@ def test_seed_epoch_and_block_each_change_the_example_and_nothing_else_does(name
 @EVERY
 def test_static_masks_do_not_change_with_the_epoch(name):
     rows = batch(rows=8, length=128)
-    static = policy.named(name, fresh=False)
+    static = policy_named(name, redraw=False)
     first, later = (
         policy.corrupt(dataclasses.replace(rows, epoch=epoch), static, VOCABULARY, seed=0) for epoch in (0, 3)
     )
@@ -84,7 +85,7 @@ def test_static_masks_do_not_change_with_the_epoch(name):
 def test_no_position_is_favoured(name):
     rows = batch(rows=1, length=66, kind="wordpiece", seed=2)
     many = dataclasses.replace(take(rows, np.zeros(8000, dtype=int)), numbers=np.arange(8000))
-    hidden = policy.corrupt(many, policy.named(name), VOCABULARY, seed=0).hidden[:, 1:-1]
+    hidden = policy.corrupt(many, policy_named(name), VOCABULARY, seed=0).hidden[:, 1:-1]
     share = hidden.mean(axis=0)
     # Six standard errors over 64 positions: a false alarm in 10 million runs of another seed.
     assert np.abs(share - share.mean()).max() < 6 * np.sqrt(share.mean() / len(hidden))
@@ -92,13 +93,13 @@ def test_no_position_is_favoured(name):
 
 @EVERY
 def test_a_policy_can_be_made_again_from_json(name):
-    chosen = policy.named(name)
+    chosen = policy_named(name)
     assert policy.Policy(**json.loads(json.dumps(dataclasses.asdict(chosen)))) == chosen
 
 
 def test_token_hides_single_tokens_uniformly():
     rows = batch(rows=512, length=130)
-    corrupted = policy.corrupt(rows, policy.named("token"), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named("token"), VOCABULARY, seed=0)
     by_position = corrupted.hidden[:, 1:-1].sum(axis=0)
     assert stats.chisquare(by_position).pvalue > 0.001
     assert abs(corrupted.hidden[:, 1:-1].mean() - 0.15) < 1 / 128
@@ -106,13 +107,13 @@ def test_token_hides_single_tokens_uniformly():
 
 def test_the_rate_can_be_overridden_for_a_schedule():
     rows = batch(rows=2, length=102)
-    corrupted = policy.corrupt(rows, policy.named("token"), VOCABULARY, seed=0, rate=0.4)
+    corrupted = policy.corrupt(rows, policy_named("token"), VOCABULARY, seed=0, rate=0.4)
     assert corrupted.hidden.sum(axis=1).tolist() == [40, 40]
 
 
 def test_a_token_example_to_the_byte():
     rows = batch(rows=1, length=12)
-    corrupted = policy.corrupt(rows, policy.named("token", 0.4, mask=1, random=0), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named("token", 0.4, mask=1, random=0), VOCABULARY, seed=0)
     assert np.flatnonzero(corrupted.hidden[0]).tolist() == PINNED
     assert (corrupted.ids[corrupted.hidden] == MASK).all()
 
@@ -123,9 +124,9 @@ PINNED = [4, 5, 7, 9]  # a change here changes every run ever described by its s
 @pytest.mark.parametrize("rate", [-0.1, 1.01, float("nan"), "a lot"])
 def test_a_rate_outside_0_to_1_is_one_clear_line(rate):
     with pytest.raises(BadInput, match="from 0 to 1"):
-        policy.named("token", rate)
+        policy_named("token", rate)
     with pytest.raises(BadInput, match="from 0 to 1"):
-        policy.corrupt(batch(), policy.named("token"), VOCABULARY, seed=0, rate=rate)
+        policy.corrupt(batch(), policy_named("token"), VOCABULARY, seed=0, rate=rate)
 
 
 @pytest.mark.parametrize(
@@ -139,9 +140,9 @@ def test_a_rate_outside_0_to_1_is_one_clear_line(rate):
 )
 def test_a_bad_setting_is_one_clear_line(settings, line):
     with pytest.raises(BadInput, match=line):
-        policy.named("token", **settings)
+        policy_named("token", **settings)
 
 
 def test_an_unknown_policy_names_those_there_are():
     with pytest.raises(BadInput, match="no policy is called 'tokn': there are token"):
-        policy.named("tokn")
+        policy_named("tokn")

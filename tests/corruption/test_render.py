@@ -6,6 +6,7 @@ from corruption_cases import MASK, VOCABULARY, batch
 from scipy import stats
 
 from unmask.corruption import policy
+from unmask.corruption.policy import policy_named
 from unmask.corruption.render import REPLACEMENTS
 from unmask.errors import BadInput
 from unmask.randomness import Draws
@@ -21,7 +22,7 @@ def kinds(corrupted):
 
 @pytest.mark.parametrize("mask, random", [(0.8, 0.1), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (0.5, 0.25)])
 def test_the_split_is_the_asked_one(mask, random):
-    corrupted = policy.corrupt(ROWS, policy.named("token", 0.5, mask=mask, random=random), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(ROWS, policy_named("token", 0.5, mask=mask, random=random), VOCABULARY, seed=0)
     shares = [kind.mean() for kind in kinds(corrupted)]
     error = 5 * 0.5 / np.sqrt(len(corrupted.targets))
     for share, asked in zip(shares, (mask, random, 1 - mask - random), strict=True):
@@ -64,13 +65,13 @@ def test_a_vocabulary_of_one_token_has_nothing_else_to_show_than_the_mask():
 def test_frequency_without_a_corpus_is_one_clear_line():
     bare = dataclasses.replace(VOCABULARY, counts=None)
     with pytest.raises(BadInput, match="needs token counts of a corpus"):
-        policy.corrupt(ROWS, policy.named("token", replacement="frequency"), bare, seed=0)
+        policy.corrupt(ROWS, policy_named("token", replacement="frequency"), bare, seed=0)
 
 
 def test_replacements_are_never_special_and_never_the_original():
     for way in REPLACEMENTS:
         corrupted = policy.corrupt(
-            ROWS, policy.named("token", 1.0, mask=0, random=1, replacement=way), VOCABULARY, seed=1
+            ROWS, policy_named("token", 1.0, mask=0, random=1, replacement=way), VOCABULARY, seed=1
         )
         assert not VOCABULARY.is_special[corrupted.ids[corrupted.hidden]].any()
         assert (corrupted.ids[corrupted.hidden] != corrupted.targets).all()

@@ -17,12 +17,12 @@ def in_rows(sizes, rows):
     return units.Units.of(np.arange(rows * length), every, np.full(rows, length))
 
 
-def hidden_share(sizes, rate, way=select.wheel):
+def hidden_share(sizes, rate, way=select.systematic_sample):
     hidden = way(in_rows(sizes, TRIALS), rate, Draws.of(1, 0, np.arange(TRIALS)))
     return hidden.reshape(TRIALS, len(sizes))
 
 
-@pytest.mark.parametrize("way", [select.wheel, select.apart])
+@pytest.mark.parametrize("way", [select.systematic_sample, select.systematic_sample_apart])
 @pytest.mark.parametrize("sizes", [[1] * 20, [1, 9], [5, 1, 1, 1, 7, 2, 3, 1, 1, 2], [30, 1, 1]])
 @pytest.mark.parametrize("rate", [0.02, 0.15, 0.5, 0.9])
 def test_every_unit_is_hidden_equally_often_whatever_its_size_and_place(sizes, rate, way):
@@ -47,7 +47,7 @@ def test_single_tokens_are_rounded_to_the_whole_numbers_about_the_rate_without_d
 
 
 def test_neighbours_are_rarely_hidden_together_when_kept_apart():
-    for way, ceiling in ((select.wheel, 0.16), (select.apart, 0.08)):
+    for way, ceiling in ((select.systematic_sample, 0.16), (select.systematic_sample_apart, 0.08)):
         hidden = hidden_share([1] * 40, 0.15, way)
         together = (hidden[:, 1:] & hidden[:, :-1]).sum() / hidden[:, :-1].sum()
         assert together < ceiling
@@ -56,7 +56,7 @@ def test_neighbours_are_rarely_hidden_together_when_kept_apart():
 @law(rows=batches(), rate=rates)
 def test_a_row_is_within_one_unit_of_the_rate_and_never_without_a_prediction(rows, rate):
     for grouped in (units.tokens(rows, VOCABULARY, NONE), units.words(rows, VOCABULARY, NONE)):
-        hidden = select.wheel(grouped, rate, Draws.of(0, rows.epoch, rows.numbers))
+        hidden = select.systematic_sample(grouped, rate, Draws.of(0, rows.epoch, rows.numbers))
         tokens = np.bincount(grouped.rows, hidden * grouped.sizes, minlength=len(rows.ids))
         largest = np.zeros(len(rows.ids))
         np.maximum.at(largest, grouped.rows, grouped.sizes)
@@ -68,5 +68,5 @@ def test_a_row_is_within_one_unit_of_the_rate_and_never_without_a_prediction(row
 
 def test_each_row_may_have_a_rate_of_its_own():
     grouped = units.tokens(batch(rows=3, length=102), VOCABULARY, NONE)
-    hidden = select.wheel(grouped, np.array([0.0, 0.25, 1.0]), Draws.of(0, 0, np.arange(3)))
+    hidden = select.systematic_sample(grouped, np.array([0.0, 0.25, 1.0]), Draws.of(0, 0, np.arange(3)))
     assert np.bincount(grouped.rows, hidden).tolist() == [0, 25, 100]

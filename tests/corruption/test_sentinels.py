@@ -8,6 +8,7 @@ from corruption_cases import CLS, PAD, SEP, SIZE, VOCABULARY, batch, batches, la
 from scipy import stats
 
 from unmask.corruption import policy, select, units
+from unmask.corruption.policy import policy_named
 from unmask.corruption.sentinels import sentinels
 from unmask.errors import BadInput
 from unmask.randomness import Draws
@@ -74,7 +75,7 @@ def by_loop(ids, hidden, documents):
 
 @law(rows=batches(longest=128), rate=rates)
 def test_rows_and_answers_are_those_of_a_loop(rows, rate):
-    corrupted = policy.corrupt(rows, policy.named("sentinel", rate), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named("sentinel", rate), VOCABULARY, seed=0)
     width = rows.ids.shape[1]
     for line in range(len(rows.ids)):
         shown, answer = by_loop(rows.ids[line], corrupted.hidden[line], rows.documents[line])
@@ -85,7 +86,7 @@ def test_rows_and_answers_are_those_of_a_loop(rows, rate):
 
 def segmented(tokens, trials, rate=0.15, **settings):
     each = units.tokens(batch(rows=trials, length=tokens, edges=False), VOCABULARY, NOTHING)
-    flags = select.segments(each, rate, Draws.of(0, 0, np.arange(trials)), **settings)
+    flags = select.random_segmentation(each, rate, Draws.of(0, 0, np.arange(trials)), **settings)
     return flags.reshape(trials, tokens)
 
 
@@ -115,7 +116,7 @@ def test_rolled_no_position_is_favoured_and_the_rate_does_not_drift(tokens):
 
 @law(rows=batches(), rate=rates)
 def test_a_row_is_within_one_token_of_the_rate(rows, rate):
-    hidden = policy.corrupt(rows, policy.named("sentinel", rate), VOCABULARY, seed=2).hidden.sum(axis=1)
+    hidden = policy.corrupt(rows, policy_named("sentinel", rate), VOCABULARY, seed=2).hidden.sum(axis=1)
     asked = rate * units.eligible(rows, VOCABULARY).sum(axis=1)
     assert (np.abs(hidden - asked) <= 1 + 1e-6).all()
 
@@ -123,15 +124,15 @@ def test_a_row_is_within_one_token_of_the_rate(rows, rate):
 def test_no_sentinels_is_one_clear_line():
     bare = dataclasses.replace(VOCABULARY, sentinels=())
     with pytest.raises(BadInput, match="no sentinels"):
-        policy.corrupt(batch(), policy.named("sentinel"), bare, seed=0)
+        policy.corrupt(batch(), policy_named("sentinel"), bare, seed=0)
 
 
 def test_too_few_sentinels_is_one_clear_line_with_both_numbers():
     few = dataclasses.replace(VOCABULARY, sentinels=VOCABULARY.sentinels[:3])
     with pytest.raises(BadInput, match="a row has 10 hidden spans and the tokenizer 3 sentinels"):
-        policy.corrupt(batch(rows=1, length=202), policy.named("sentinel", rolled=False), few, seed=0)
+        policy.corrupt(batch(rows=1, length=202), policy_named("sentinel", rolled=False), few, seed=0)
 
 
 def test_a_mean_below_one_is_one_clear_line():
     with pytest.raises(BadInput, match=r"mean 0\.5"):
-        policy.corrupt(batch(), policy.named("sentinel", mean=0.5), VOCABULARY, seed=0)
+        policy.corrupt(batch(), policy_named("sentinel", mean=0.5), VOCABULARY, seed=0)

@@ -8,6 +8,7 @@ from corruption_cases import CLS, SEP, VOCABULARY, batch, batches, law, rates
 from scipy import stats
 
 from unmask.corruption import policy, units
+from unmask.corruption.policy import policy_named
 from unmask.errors import BadInput
 from unmask.randomness import Draws
 from unmask.records import Blocks
@@ -47,7 +48,7 @@ def marked_groups(blocks, kind):
 @pytest.mark.parametrize("name", WORDS_TOGETHER)
 @law(rows=batches(longest=511), rate=rates)
 def test_a_word_is_hidden_whole_or_not_at_all(name, rows, rate):
-    hidden = policy.corrupt(rows, policy.named(name, rate), VOCABULARY, seed=0).hidden
+    hidden = policy.corrupt(rows, policy_named(name, rate), VOCABULARY, seed=0).hidden
     for group in word_groups(rows):
         assert len({bool(hidden[place]) for place in group}) == 1
 
@@ -55,7 +56,7 @@ def test_a_word_is_hidden_whole_or_not_at_all(name, rows, rate):
 @pytest.mark.parametrize("name", MARKED_TOGETHER)
 @law(rows=batches(longest=128), rate=rates)
 def test_a_marked_span_is_hidden_whole_or_not_at_all(name, rows, rate):
-    hidden = policy.corrupt(rows, policy.named(name, rate), VOCABULARY, seed=0).hidden
+    hidden = policy.corrupt(rows, policy_named(name, rate), VOCABULARY, seed=0).hidden
     for group in marked_groups(rows, name):
         assert len({bool(hidden[place]) for place in group}) == 1
 
@@ -63,7 +64,7 @@ def test_a_marked_span_is_hidden_whole_or_not_at_all(name, rows, rate):
 @pytest.mark.parametrize("name", ["word", "span", "ngram", "permutation", *MARKED_TOGETHER])
 @law(rows=batches(), rate=rates)
 def test_a_row_is_within_one_unit_of_the_rate(name, rows, rate):
-    chosen = policy.named(name, rate)
+    chosen = policy_named(name, rate)
     how = policy.POLICIES[name]
     keys = {key: chosen.settings[key] for key in ("p", "longest", "weights", "kind") if key in chosen.settings}
     together = how.units(rows, VOCABULARY, Draws.of(9, rows.epoch, rows.numbers), **keys)
@@ -76,7 +77,7 @@ def test_a_row_is_within_one_unit_of_the_rate(name, rows, rate):
 @pytest.mark.parametrize("name", ["word", "span", "ngram", *MARKED_TOGETHER])
 def test_the_tokens_of_a_unit_share_their_fate(name):
     rows = batch(rows=32, length=256)
-    corrupted = policy.corrupt(rows, policy.named(name, 0.4), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named(name, 0.4), VOCABULARY, seed=0)
     shown = corrupted.ids[corrupted.hidden]
     fate = np.select([shown == VOCABULARY.mask, shown == corrupted.targets], [0, 1], 2)
     starts = np.flatnonzero(np.diff(corrupted.units, prepend=-1))
@@ -87,13 +88,13 @@ def test_the_tokens_of_a_unit_share_their_fate(name):
 def lengths_in_words(rows, **settings):
     """How many words each hidden unit has, of units that no row's end has cut short."""
     name = settings.pop("name")
-    chosen = policy.named(name, 0.15, **settings)
+    chosen = policy_named(name, 0.15, **settings)
     corrupted = policy.corrupt(rows, chosen, VOCABULARY, seed=11)
     position = np.flatnonzero(corrupted.hidden)
     first = np.diff(corrupted.units, prepend=-1) != 0
     words = np.bincount(corrupted.units, rows.word_starts.ravel()[position]).astype(int)
     column = position[first] % rows.ids.shape[1]
-    longest = policy.named(name, **settings).settings["longest"]
+    longest = policy_named(name, **settings).settings["longest"]
     return words[column < rows.ids.shape[1] - 1 - longest]  # one word has one token here
 
 
@@ -140,12 +141,12 @@ def test_marked_spans_are_units_and_words_are_the_rest():
 
 def test_spans_that_are_not_marked_are_asked_for_in_one_clear_line():
     with pytest.raises(BadInput, match="no spans of kind 'entity' are marked"):
-        policy.corrupt(row([10], [1], phrase=[1]), policy.named("entity"), VOCABULARY, seed=0)
+        policy.corrupt(row([10], [1], phrase=[1]), policy_named("entity"), VOCABULARY, seed=0)
 
 
 def test_span_keeps_the_edges_of_each_hidden_run():
     rows = batch(rows=16, length=64, documents=3, unknown=0.1)
-    corrupted = policy.corrupt(rows, policy.named("span", 0.3), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named("span", 0.3), VOCABULARY, seed=0)
     for (line, column), (left, right) in zip(np.argwhere(corrupted.hidden), corrupted.edges, strict=True):
         expected_left, expected_right = column - 1, column + 1
         while expected_left >= 0 and corrupted.hidden[line, expected_left]:
@@ -158,7 +159,7 @@ def test_span_keeps_the_edges_of_each_hidden_run():
 def test_a_run_ends_where_its_document_or_row_ends():
     ids = np.full((2, 4), 10, dtype=np.int32)
     rows = Blocks(ids, np.ones((2, 4), dtype=np.bool_), np.array([[1, 1, 2, 2]] * 2, dtype=np.int32), np.arange(2), 0)
-    corrupted = policy.corrupt(rows, policy.named("span", 1.0), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named("span", 1.0), VOCABULARY, seed=0)
     assert corrupted.edges.tolist() == [[-1, 2], [-1, 2], [1, 4], [1, 4]] * 2
 
 
@@ -167,10 +168,10 @@ def test_a_run_ends_where_its_document_or_row_ends():
 )
 def test_lengths_that_cannot_be_are_one_clear_line(name, settings):
     with pytest.raises(BadInput, match=r"longest|weights"):
-        policy.corrupt(batch(), policy.named(name, **settings), VOCABULARY, seed=0)
+        policy.corrupt(batch(), policy_named(name, **settings), VOCABULARY, seed=0)
 
 
 def test_an_unspaced_word_longer_than_the_row_is_one_unit():
     rows = dataclasses.replace(batch(rows=1, length=32, kind="one endless word"))
-    corrupted = policy.corrupt(rows, policy.named("word", 0.15), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named("word", 0.15), VOCABULARY, seed=0)
     assert corrupted.hidden.sum() == 30

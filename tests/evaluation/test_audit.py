@@ -6,9 +6,10 @@ from corruption_cases import MASK, VOCABULARY, batch
 from scipy import stats
 
 from unmask.corruption import policy, render, select, units
-from unmask.corruption.schedule import parse
+from unmask.corruption.policy import policy_named
+from unmask.corruption.schedule import parse_schedule
 from unmask.errors import BadInput
-from unmask.evaluation.audit import _tail, audit
+from unmask.evaluation.audit import audit, audit_data
 
 
 def batches(count=8, rows=64, length=130, **shape):
@@ -16,7 +17,7 @@ def batches(count=8, rows=64, length=130, **shape):
 
 
 def test_the_token_policy_is_what_it_says():
-    found = audit(batches(), parse("token"), VOCABULARY)
+    found = audit(batches(), parse_schedule("token"), VOCABULARY)
     assert found.rows == 512 and found.tokens == 512 * 128
     assert found.asked == 0.15 and abs(found.rate - 0.15) < 0.001
     assert 0.148 <= found.rate_low <= found.rate <= found.rate_high <= 0.157  # 19 or 20 of 128
@@ -30,7 +31,7 @@ def test_the_token_policy_is_what_it_says():
 
 @pytest.mark.parametrize("name", sorted(policy.POLICIES))
 def test_every_policy_can_be_audited_and_touches_nothing_special(name):
-    found = audit(batches(count=3, documents=2, unknown=0.05, padding=0.2), parse(name), VOCABULARY)
+    found = audit(batches(count=3, documents=2, unknown=0.05, padding=0.2), parse_schedule(name), VOCABULARY)
     assert found.hidden == sum(size * count for size, count in found.lengths.items())
     assert found.specials_hidden == found.specials_shown == found.silent == 0
     assert abs(found.rate - found.asked) < 0.02
@@ -39,17 +40,17 @@ def test_every_policy_can_be_audited_and_touches_nothing_special(name):
 
 
 def test_where_no_position_is_favoured_p_values_are_uniform():
-    values = [audit(batches(count=4), parse("span"), VOCABULARY, seed=seed).position_p for seed in range(60)]
+    values = [audit(batches(count=4), parse_schedule("span"), VOCABULARY, seed=seed).position_p for seed in range(60)]
     assert stats.kstest(values, "uniform").pvalue > 0.001
 
 
 def test_a_policy_that_spares_the_end_of_the_row_is_found_out(monkeypatch):
     def first_half(each, rate, draws):
-        return select.wheel(each, rate, draws) & (each.numbers < 0.9 * each.counts[each.rows])
+        return select.systematic_sample(each, rate, draws) & (each.numbers < 0.9 * each.counts[each.rows])
 
     spared = policy.Composition(units.tokens, first_half, render.replace)
     monkeypatch.setitem(policy.POLICIES, "spared", spared)
-    found = audit(batches(), parse("spared"), VOCABULARY)
+    found = audit(batches(), parse_schedule("spared"), VOCABULARY)
     assert found.position_p < 1e-6 and found.positions[-1] == 0
 
 
@@ -58,30 +59,47 @@ def test_specials_that_a_policy_hides_or_shows_are_counted(monkeypatch):
         ids = np.where(blocks.ids == MASK, 9, np.where(vocabulary.is_special[blocks.ids], 9, blocks.ids))
         return units.tokens(dataclasses.replace(blocks, ids=ids), vocabulary, draws)
 
-    monkeypatch.setitem(policy.POLICIES, "careless", policy.Composition(careless, select.wheel, render.replace))
-    assert audit(batches(), parse("careless", 0.5), VOCABULARY).specials_hidden > 0
+    composition = policy.Composition(careless, select.systematic_sample, render.replace)
+    monkeypatch.setitem(policy.POLICIES, "careless", composition)
+    assert audit(batches(), parse_schedule("careless", 0.5), VOCABULARY).specials_hidden > 0
 
 
 def test_a_mixture_with_rates_of_its_own_has_no_asked_rate():
-    assert audit(batches(count=1), parse("token"), VOCABULARY).position_p is None  # 64 rows are too few
-    plan = parse("token, word")
+    assert audit(batches(count=1), parse_schedule("token"), VOCABULARY).position_p is None  # 64 rows are too few
+    plan = parse_schedule("token, word")
     (stage,) = plan.stages
-    both = dataclasses.replace(stage, members=(stage.members[0], policy.named("word", 0.3)))
+    both = dataclasses.replace(stage, members=(stage.members[0], policy_named("word", 0.3)))
     mixed = dataclasses.replace(plan, stages=(both,))
     assert audit(batches(), mixed, VOCABULARY).asked is None
 
 
 def test_blocks_with_nothing_eligible_have_a_defined_result():
-    found = audit(batches(count=1, unknown=1.0), parse("token"), VOCABULARY)
+    found = audit(batches(count=1, unknown=1.0), parse_schedule("token"), VOCABULARY)
     assert found.hidden == found.tokens == 0 and found.rate == 0 and found.split == {} and found.silent == 0
 
 
 def test_no_blocks_is_one_clear_line():
     with pytest.raises(BadInput, match="no blocks to audit"):
-        audit([], parse("token"), VOCABULARY)
+        audit([], parse_schedule("token"), VOCABULARY)
 
 
-@pytest.mark.parametrize("freedom", [2, 10, 20])
-def test_the_tail_is_that_of_chi_squared(freedom):
-    for value in (0.1, 5.0, 20.0, 80.0):
-        assert _tail(value, freedom) == pytest.approx(stats.chi2.sf(value, freedom))
+def test_what_is_hidden_everywhere_favours_no_position():
+    assert audit(batches(), parse_schedule("token", 1.0), VOCABULARY).position_p == 1.0
+
+
+@pytest.mark.parametrize("name", sorted(policy.POLICIES))
+def test_every_policy_can_be_audited_on_a_data_directory(data, name):
+    phrases = ["the king", "bread and butter"] if name in ("entity", "phrase", "collocation") else ()
+    found = audit_data(data, name, length=64, blocks=150, phrases=phrases)
+    assert found.hidden > 0 and found.specials_hidden == found.specials_shown == found.silent == 0
+    assert abs(found.rate - found.asked) < 0.05
+
+
+def test_a_plan_and_a_rate_can_be_audited(data):
+    found = audit_data(data, "span 0.7, token 0.3", rate=0.3, length=64, blocks=100)
+    assert abs(found.rate - 0.3) < 0.03
+
+
+def test_spans_without_phrases_are_asked_for(data):
+    with pytest.raises(BadInput, match="policy 'entity' hides spans"):
+        audit_data(data, "entity")

@@ -11,9 +11,10 @@ from transformers import AutoModel
 from transformers.utils import logging
 
 from unmask.errors import BadInput
-from unmask.evaluation.features import encoder_of, load_encoder, of_texts, of_words
+from unmask.evaluation.features import encoder_of, load_encoder, text_vectors, word_vectors
 from unmask.models.families.family import build
-from unmask.tokens.tokenizer import tokenizer as tokenizers
+from unmask.tokens.tokenizer.load import save_tokenizer, vocabulary_of
+from unmask.tokens.tokenizer.train import train_tokenizer
 
 FAMILIES = ("bert", "modernbert", "roberta", "gpt2", "electra", "deberta", "xlnet", "t5")
 SENTENCES = [
@@ -25,7 +26,7 @@ SENTENCES = [
 
 @pytest.fixture(scope="module")
 def tokenizer(corpus: Path):
-    return tokenizers.train(corpus.read_text().split("\n\n")[:100], "wordpiece", 300)
+    return train_tokenizer(corpus.read_text().split("\n\n")[:100], "wordpiece", 300)
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +35,9 @@ def directory(tokenizer, tmp_path_factory: pytest.TempPathFactory):
 
     def make(family: str) -> Path:
         path = tmp_path_factory.mktemp(family)
-        vocabulary = tokenizers.vocabulary(tokenizer)
+        vocabulary = vocabulary_of(tokenizer)
         build(family, "tiny", vocabulary, length=64, dropout=0.0, seed=0).save_pretrained(path)
-        tokenizers.save(tokenizer, path)
+        save_tokenizer(tokenizer, path)
         return path
 
     return make
@@ -49,7 +50,7 @@ def test_each_text_and_word_has_the_vector_of_the_stock_model_on_that_text_alone
     stock = stock.get_encoder() if stock.config.is_encoder_decoder else stock
     encoder = load_encoder(path)
     texts = [" ".join(words) for words in SENTENCES]
-    means, words = of_texts(encoder, texts), of_words(encoder, SENTENCES)
+    means, words = text_vectors(encoder, texts), word_vectors(encoder, SENTENCES)
     for number, text in enumerate(texts):
         given = encoder.tokenizer(text, return_tensors="pt")
         with torch.no_grad():
@@ -62,17 +63,17 @@ def test_each_text_and_word_has_the_vector_of_the_stock_model_on_that_text_alone
 def test_a_model_in_memory_has_the_vectors_of_its_directory(directory) -> None:
     path = directory("electra")
     encoder = load_encoder(path)
-    model = build("electra", "tiny", tokenizers.vocabulary(encoder.tokenizer), length=64, dropout=0.0, seed=0)
-    ours = of_texts(encoder_of(model, encoder.tokenizer), ["The king sees the garden."])
-    np.testing.assert_allclose(ours, of_texts(encoder, ["The king sees the garden."]), atol=1e-5)
+    model = build("electra", "tiny", vocabulary_of(encoder.tokenizer), length=64, dropout=0.0, seed=0)
+    ours = text_vectors(encoder_of(model, encoder.tokenizer), ["The king sees the garden."])
+    np.testing.assert_allclose(ours, text_vectors(encoder, ["The king sees the garden."]), atol=1e-5)
 
 
 def test_what_is_beyond_the_models_length_is_nothing_and_so_is_an_empty_text(directory) -> None:
     encoder = load_encoder(directory("bert"))
-    (vectors,) = of_words(encoder, [["king"] * 70])
+    (vectors,) = word_vectors(encoder, [["king"] * 70])
     assert encoder.length == 64 and vectors.shape == (70, 128)
     assert np.abs(vectors[:62]).sum(1).min() > 0 and not vectors[62:].any()
-    empty, full = of_texts(encoder, ["", "king"])
+    empty, full = text_vectors(encoder, ["", "king"])
     assert not empty.any() and full.any()
 
 

@@ -5,23 +5,22 @@ from math import exp, log
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 from scipy.stats import entropy
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from unmask.corruption.policy import corrupt, named
+from unmask.corruption.policy import corrupt, policy_named
 from unmask.errors import BadInput, Damaged
 from unmask.evaluation.intrinsic import evaluate
 from unmask.models.load import load
 from unmask.pretraining.validation import measure_masks
 from unmask.records import Blocks
 from unmask.results import Evaluated, to_json
-from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
-from unmask.tokens.tokenizer import tokenizer as tokenizers
+from unmask.tokens.tokenizer.encode import encode
+from unmask.tokens.tokenizer.load import save_tokenizer, vocabulary_of
 
 Make = Callable[..., Path]
 FAMILIES = [
@@ -40,7 +39,7 @@ def plainly(model: Path, data: Path, length: int, seed: int, rate: float) -> dic
         AutoModelForMaskedLM.from_pretrained(model).eval(),
         AutoTokenizer.from_pretrained(model),
     )
-    vocabulary = tokenizers.vocabulary(tokenizer)
+    vocabulary = vocabulary_of(tokenizer)
     rows = []
     texts = list(Dataset.open(data).texts("valid"))
     for text in texts:
@@ -52,7 +51,7 @@ def plainly(model: Path, data: Path, length: int, seed: int, rate: float) -> dic
         ids = np.array([[vocabulary.start, *rows[n], vocabulary.end] for n in numbers], dtype=np.int32)
         ones = np.ones_like(ids)
         blocks = Blocks(ids, ones.astype(np.bool_), ones, np.array(numbers), 0)
-        hidden = corrupt(blocks, named("token", rate=rate), vocabulary, seed=seed)
+        hidden = corrupt(blocks, policy_named("token", rate=rate), vocabulary, seed=seed)
         with torch.no_grad():
             logits = network(torch.from_numpy(hidden.ids.astype(np.int64))).logits
         scores = logits[torch.from_numpy(hidden.hidden)].log_softmax(-1)
@@ -107,7 +106,7 @@ def test_it_measures_what_training_validates_on(data: Path, make_model: Make, tm
     dataset = Dataset.open(data)
     model = load(make_model()).model
     model.save_pretrained(tmp_path)
-    tokenizers.save(dataset.tokenizer(), tmp_path)
+    save_tokenizer(dataset.tokenizer(), tmp_path)
     validated = measure_masks(model, HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=64))
     evaluated = evaluate(tmp_path, data, length=64)
     assert evaluated.positions == validated["predictions"]
@@ -152,7 +151,7 @@ def test_a_model_that_knows_nothing_is_as_good_as_chance_and_ties_are_no_success
         for parameter in loaded.model.parameters():
             parameter.zero_()
     loaded.model.save_pretrained(tmp_path)
-    tokenizers.save(loaded.tokenizer, tmp_path)
+    save_tokenizer(loaded.tokenizer, tmp_path)
     found = evaluate(tmp_path, data, length=64)
     size = loaded.vocabulary.size
     assert found.loss.value == pytest.approx(log(size), rel=1e-5)
@@ -163,7 +162,7 @@ def test_a_model_that_knows_nothing_is_as_good_as_chance_and_ties_are_no_success
 def test_baselines_know_the_training_frequencies_only(data: Path, make_model: Make, tmp_path: Path) -> None:
     dataset = Dataset.open(data)
     load(make_model()).model.save_pretrained(tmp_path)
-    tokenizers.save(dataset.tokenizer(), tmp_path)
+    save_tokenizer(dataset.tokenizer(), tmp_path)
     found = evaluate(tmp_path, data, length=64)
     examples = HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=64)
     targets = np.concatenate([held_out.batch.targets for held_out in examples.batches()])
@@ -173,21 +172,8 @@ def test_baselines_know_the_training_frequencies_only(data: Path, make_model: Ma
     assert cost < found.unigram_loss < cost + 0.2  # training text is like the held-out text, not the same
 
 
-def test_frequencies_are_taken_from_all_over_a_large_corpus(tmp_path: Path) -> None:
-    train = tmp_path / "documents" / "train"
-    train.mkdir(parents=True)
-    for file in range(2):
-        texts = [f"{file} {n:03}" for n in range(200)]
-        pq.write_table(pa.table({"text": texts}), train / f"{file:05}.parquet", row_group_size=10)
-    sample = Dataset(tmp_path, {}).sample("train", 120)
-    assert sample == [
-        f"{file} {n:03}" for file in (0, 1) for start in (0, 50, 100, 150) for n in range(start, start + 3)
-    ]
-    assert len(Dataset(tmp_path, {}).sample("train", 10**9)) == 8 * 10
-
-
 def _training_ids(dataset: Dataset) -> list[np.ndarray]:
-    return [each.ids for each in tokenizers.encode(dataset.tokenizer(), list(dataset.texts("train")))]
+    return [each.ids for each in encode(dataset.tokenizer(), list(dataset.texts("train")))]
 
 
 def test_what_cannot_be_measured_is_refused_in_one_line(data: Path, make_model: Make, tmp_path: Path) -> None:
@@ -204,7 +190,7 @@ def test_what_cannot_be_measured_is_refused_in_one_line(data: Path, make_model: 
     with torch.no_grad():
         next(loaded.model.parameters()).fill_(float("nan"))
     loaded.model.save_pretrained(tmp_path)
-    tokenizers.save(loaded.tokenizer, tmp_path)
+    save_tokenizer(loaded.tokenizer, tmp_path)
     with pytest.raises(Damaged, match="not finite"):
         evaluate(tmp_path, data, length=64)
 

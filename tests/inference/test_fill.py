@@ -7,7 +7,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from unmask.errors import BadInput, Damaged
 from unmask.inference import fill as module
-from unmask.inference.fill import Candidate, Question, complete, encode, fill, speller
+from unmask.inference.fill import Candidate, Question, complete, fill, speller
 from unmask.models.load import Loaded, load
 from unmask.results import Filled, Guess
 
@@ -73,17 +73,6 @@ def test_the_model_s_own_mask_token_and_the_common_spelling_are_the_same_blank(m
         fill(loaded, ["no blank"])
 
 
-def test_text_that_spells_another_special_token_never_becomes_it(loaded: Loaded) -> None:
-    mask = loaded.tokenizer.mask_token
-    text = f"{' the '.join(set(loaded.tokenizer.all_special_tokens) - {mask})} sees {mask}."
-    ((ids, offsets),) = encode(loaded, [text])
-    special = set(loaded.vocabulary.special) - {loaded.tokenizer.unk_token_id, loaded.vocabulary.mask}
-    inside = [token for token, (start, end) in zip(ids, offsets, strict=True) if start < end]
-    assert not special & set(inside)
-    assert inside.count(loaded.vocabulary.mask) == 1
-    assert ids[0] == loaded.vocabulary.start and ids[-1] == loaded.vocabulary.end
-
-
 def test_the_best_guess_stands_in_the_text_where_the_places_say(loaded: Loaded) -> None:
     texts = ["The [MASK] sees [MASK].", "[MASK] sees", "the dog ([MASK]) and “[MASK]”", "[MASK]"]
     for filled in fill(loaded, texts):
@@ -138,7 +127,7 @@ def test_targets_have_the_model_s_probabilities_and_come_in_their_order(loaded: 
 
 def test_a_target_is_the_token_it_has_in_its_place(make_model: Make) -> None:
     loaded = load(make_model(kind="bpe"))
-    question = module.read(loaded, ["[MASK] sees the [MASK]."], [""])[0]
+    question = module.read_questions(loaded, ["[MASK] sees the [MASK]."], [""])[0]
     first, second = module.choices(loaded, question, ["The", "king"])
     assert [loaded.tokenizer.convert_ids_to_tokens(list(each)) for each in (first, second)] == [
         ["The", "king"],

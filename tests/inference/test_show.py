@@ -9,7 +9,7 @@ from unmask.console.hiding import draw_shown, legend
 from unmask.corruption.policy import POLICIES
 from unmask.errors import BadInput
 from unmask.inference.show import show, show_all
-from unmask.tokens.tokenizer.train import train
+from unmask.tokens.tokenizer.train import train_tokenizer
 
 TEXT = "the strange teacher remembers unbelievable mountains, and the green river crossed the old bridge again."
 SENTENCES = [TEXT, "the old king crossed the river.", "a teacher and a king.", "green mountains again"] * 3
@@ -17,7 +17,7 @@ SENTENCES = [TEXT, "the old king crossed the river.", "a teacher and a king.", "
 
 @pytest.fixture(scope="module", params=["wordpiece", "bpe", "unigram"])
 def tokenizer(request):
-    return train(SENTENCES, request.param, {"wordpiece": 90, "bpe": 310, "unigram": 42}[request.param], True)
+    return train_tokenizer(SENTENCES, request.param, {"wordpiece": 90, "bpe": 310, "unigram": 42}[request.param], True)
 
 
 def plain(drawing, width=80):

@@ -11,7 +11,7 @@ import torch
 from torch.nn import Linear
 from transformers import PreTrainedConfig, PreTrainedModel
 
-from unmask.corruption.policy import corrupt, named
+from unmask.corruption.policy import corrupt, policy_named
 from unmask.models.families.family import build
 from unmask.objectives.diffusion import Diffusion
 from unmask.records import Batch, Blocks, Vocabulary
@@ -63,7 +63,7 @@ def walks() -> Batch:
         state = (draw.random(ROWS)[:, None] > MOVES[state].cumsum(-1)).sum(-1)
     starts = np.ones_like(ids, dtype=np.bool_)
     blocks = Blocks(ids, starts, np.ones_like(ids), np.arange(ROWS), epoch=0)
-    return collate(blocks, corrupt(blocks, named("diffusion"), VOCABULARY, seed=1))
+    return collate(blocks, corrupt(blocks, policy_named("diffusion"), VOCABULARY, seed=1))
 
 
 def entropy() -> float:

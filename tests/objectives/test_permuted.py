@@ -10,7 +10,7 @@ import torch
 from packed_cases import packed_blocks
 from transformers import PreTrainedModel
 
-from unmask.corruption.policy import corrupt, named
+from unmask.corruption.policy import corrupt, policy_named
 from unmask.models.families.family import build
 from unmask.objectives.permuted import COLUMNS, Permuted, slots_of, two_streams
 from unmask.records import Batch, Vocabulary
@@ -33,7 +33,7 @@ def model() -> PreTrainedModel:
 def packed(*rows: tuple[int, ...], width: int = 0) -> Batch:
     """Rows packed with documents of these lengths, a third of them predicted."""
     blocks = packed_blocks(*rows, width=width)
-    return collate(blocks, corrupt(blocks, named("permutation", 0.4), VOCABULARY, seed=1))
+    return collate(blocks, corrupt(blocks, policy_named("permutation", 0.4), VOCABULARY, seed=1))
 
 
 @torch.no_grad()

@@ -10,7 +10,7 @@ import torch
 from packed_cases import packed_blocks
 from transformers import PreTrainedModel
 
-from unmask.corruption.policy import corrupt, named, restore
+from unmask.corruption.policy import corrupt, policy_named, restore
 from unmask.corruption.sentinels import expand
 from unmask.models.families.family import build
 from unmask.objectives.seq2seq import COLUMNS, Seq2Seq, as_sequences, spans_restored
@@ -33,7 +33,7 @@ def model() -> PreTrainedModel:
 def packed(*rows: tuple[int, ...], seed: int = 1) -> tuple[Blocks, Batch]:
     """Rows packed with documents of these lengths, a third of each hidden, and what they become."""
     blocks = packed_blocks(*rows)
-    return blocks, collate(blocks, corrupt(blocks, named("sentinel", 0.3), VOCABULARY, seed=seed))
+    return blocks, collate(blocks, corrupt(blocks, policy_named("sentinel", 0.3), VOCABULARY, seed=seed))
 
 
 def answered(ids: list[list[int]], documents: list[list[int]]) -> Answer:
@@ -56,7 +56,7 @@ def alone(batch: Batch, row: int, document: int) -> Batch:
 
 def test_inputs_and_targets_invert_to_the_text() -> None:
     blocks, batch = packed((30, 20), (44,), (9, 9, 9))
-    corrupted = corrupt(blocks, named("sentinel", 0.3), VOCABULARY, seed=1)
+    corrupted = corrupt(blocks, policy_named("sentinel", 0.3), VOCABULARY, seed=1)
     assert np.array_equal(restore(corrupted), blocks.ids)
     assert batch.answer is not None
     back: Ids = expand(batch.ids.astype(np.int32), batch.answer)

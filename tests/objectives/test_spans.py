@@ -11,7 +11,7 @@ import torch
 from packed_cases import packed_blocks
 from torch.nn import functional as F
 
-from unmask.corruption.policy import corrupt, named
+from unmask.corruption.policy import corrupt, policy_named
 from unmask.models.families.family import build
 from unmask.models.inputs import as_inputs
 from unmask.objectives.mlm import restore
@@ -26,7 +26,7 @@ OBJECTIVE = Spans()
 
 def batch(rate: float = 0.4) -> Batch:
     blocks = packed_blocks(*LENGTHS, width=40)
-    return collate(blocks, corrupt(blocks, named("span", rate), VOCABULARY, seed=1))
+    return collate(blocks, corrupt(blocks, policy_named("span", rate), VOCABULARY, seed=1))
 
 
 @pytest.fixture

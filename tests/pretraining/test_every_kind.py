@@ -26,7 +26,7 @@ from unmask.pretraining.recipes import KINDS, recipe
 from unmask.pretraining.settings import Recipe
 from unmask.pretraining.validation import measure_objective
 from unmask.results import Trained
-from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint, loop
 from unmask.training import session as sessions

@@ -14,7 +14,8 @@ from unmask.pretraining.feed import Feed
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.records import Batch
-from unmask.tokens.store.dataset import Dataset, prepare
+from unmask.tokens.prepare import prepare
+from unmask.tokens.store.dataset import Dataset
 from unmask.training.job import MicroBatch, micro_batches_of
 
 SETTINGS = PretrainSettings(length=32, batch_size=8, micro_batch=4, rate="0.3")

@@ -9,7 +9,7 @@ from pydoc_data.topics import topics
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from unmask.tokens.tokenizer.train import train
+from unmask.tokens.tokenizer.train import train_tokenizer
 
 SIZES = {"wordpiece": 1000, "bpe": 1000, "unigram": 1000}
 SEVERAL = (
@@ -39,4 +39,4 @@ def several() -> list[str]:
 @pytest.fixture(scope="session")
 def trained(texts: list[str]) -> Callable[[str], PreTrainedTokenizerFast]:
     """A tokenizer of a kind, trained on English and on lines in other scripts; do not change it."""
-    return cache(lambda kind: train([*texts, *SEVERAL * 20], kind, SIZES[kind]))
+    return cache(lambda kind: train_tokenizer([*texts, *SEVERAL * 20], kind, SIZES[kind]))

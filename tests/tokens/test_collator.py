@@ -19,7 +19,7 @@ from unmask.corruption import policy
 from unmask.errors import BadInput
 from unmask.tokens.collator import Collator
 from unmask.tokens.tokenizer.sentinels import add_sentinels
-from unmask.tokens.tokenizer.train import train
+from unmask.tokens.tokenizer.train import train_tokenizer
 
 SENTENCES = [
     f"the {a} {b} {c} unbelievable {d}, and {c} again."
@@ -33,7 +33,7 @@ SIZES = {"wordpiece": 90, "bpe": 330, "unigram": 42}
 
 @pytest.fixture(scope="module")
 def tokenizers():
-    return {kind: train(SENTENCES, kind, size, True) for kind, size in SIZES.items()}
+    return {kind: train_tokenizer(SENTENCES, kind, size, True) for kind, size in SIZES.items()}
 
 
 @pytest.fixture
@@ -170,14 +170,14 @@ def test_token_types_are_padded_and_names_prefixed(tokenizer):
 def test_no_examples_and_no_mask_token_are_one_clear_line(tokenizer, tokenizers):
     with pytest.raises(BadInput, match="no examples"):
         Collator(tokenizer)([])
-    bare = train(SENTENCES, "wordpiece", 90, True)
+    bare = train_tokenizer(SENTENCES, "wordpiece", 90, True)
     bare.mask_token = None
     with pytest.raises(BadInput, match="has no mask token"):
         Collator(bare)
 
 
 def test_sentinels_train_an_encoder_decoder():
-    tokenizer = train(SENTENCES, "wordpiece", 90, True)
+    tokenizer = train_tokenizer(SENTENCES, "wordpiece", 90, True)
     with pytest.raises(BadInput, match="add_sentinels"):
         Collator(tokenizer, "sentinel")
     assert add_sentinels(tokenizer, 20) == 20 and add_sentinels(tokenizer, 20) == 0

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from unmask.errors import BadInput
-from unmask.tokens.encode_split import batches
-from unmask.tokens.store.dataset import Dataset, prepare
+from unmask.tokens.prepare import prepare
+from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.store.documents import read_documents
 from unmask.tokens.store.manifest import verify
 from unmask.tokens.store.readme import readme
 
@@ -56,7 +57,7 @@ def test_the_spans_of_jsonl_are_those_of_the_tokens(source: Path, tmp_path: Path
 
 
 def documents_of(dataset: Dataset, split: str) -> tuple[list[str], list[object]]:
-    texts, marks = zip(*batches(dataset.path / "documents" / split), strict=True)
+    texts, marks = zip(*read_documents(dataset.path / "documents" / split), strict=True)
     return [text for some in texts for text in some], [mark for some in marks for mark in some]
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.records import Flags, Ids, Integers, Vocabulary
-from unmask.tokens.pack import Plan, alone, best_fit, cut, grouped, packed, read_blocks
+from unmask.tokens.pack import Packing, alone, best_fit, cut, grouped, packed, read_blocks
 
 VOCABULARY = Vocabulary(size=70_000, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
 
@@ -67,8 +67,8 @@ def test_no_block_overflows_and_blocks_are_as_few_as_one_at_a_time_needs(lengths
 @given(lengths, st.integers(0, 3), st.integers(0, 2**40))
 def test_packed_blocks_hold_every_token_exactly_once(lengths: list[int], epoch: int, seed: int) -> None:
     text = stream(lengths)
-    plan = packed(cut(text.ends, 14), 16, seed=seed, epoch=epoch)
-    blocks = read_blocks(text, plan, range(plan.blocks), VOCABULARY)
+    packing = packed(cut(text.ends, 14), 16, seed=seed, epoch=epoch)
+    blocks = read_blocks(text, packing, range(packing.blocks), VOCABULARY)
     ordinary = blocks.ids >= 5
     assert np.array_equal(np.sort(blocks.ids[ordinary]), np.arange(sum(lengths)) + 5)
     assert np.array_equal(blocks.word_starts, ordinary & ((blocks.ids - 5) % 3 == 0))
@@ -77,8 +77,8 @@ def test_packed_blocks_hold_every_token_exactly_once(lengths: list[int], epoch: 
 
 def test_a_block_is_laid_out_as_drawn() -> None:
     text = stream([3, 1])
-    plan = packed(cut(text.ends, 7), 9, seed=0, epoch=0)
-    blocks = read_blocks(text, plan, [0], VOCABULARY)
+    packing = packed(cut(text.ends, 7), 9, seed=0, epoch=0)
+    blocks = read_blocks(text, packing, [0], VOCABULARY)
     assert blocks.ids.tolist() == [[2, 5, 6, 7, 3, 2, 8, 3]]
     assert blocks.documents.tolist() == [[1, 1, 1, 1, 1, 2, 2, 2]]
     assert blocks.word_starts.astype(int).tolist() == [[0, 1, 0, 0, 0, 0, 1, 0]]
@@ -86,26 +86,26 @@ def test_a_block_is_laid_out_as_drawn() -> None:
 
 def test_packing_and_order_change_with_the_epoch_and_the_seed_and_with_nothing_else() -> None:
     pieces = cut(stream([7, 12, 3, 30, 9, 9, 9, 2, 5] * 20).ends, 30)
-    plans = [packed(pieces, 32, seed=seed, epoch=epoch) for seed, epoch in ((0, 0), (0, 0), (0, 1), (1, 0))]
-    assert np.array_equal(plans[0].order, plans[1].order)
-    assert not np.array_equal(plans[0].order, plans[2].order)
-    assert not np.array_equal(plans[0].order, plans[3].order)
-    assert len({plan.blocks for plan in plans}) == 1
+    packings = [packed(pieces, 32, seed=seed, epoch=epoch) for seed, epoch in ((0, 0), (0, 0), (0, 1), (1, 0))]
+    assert np.array_equal(packings[0].order, packings[1].order)
+    assert not np.array_equal(packings[0].order, packings[2].order)
+    assert not np.array_equal(packings[0].order, packings[3].order)
+    assert len({packing.blocks for packing in packings}) == 1
 
 
 def test_little_is_padding_on_text_with_documents_of_every_length() -> None:
     lengths = np.random.default_rng(0).lognormal(4, 1, 20_000).astype(int) + 1
     for length in (128, 512):
-        plan = packed(cut(np.cumsum(lengths), length - 2), length, seed=0, epoch=0)
-        assert plan.waste < 0.03
+        packing = packed(cut(np.cumsum(lengths), length - 2), length, seed=0, epoch=0)
+        assert packing.waste < 0.03
 
 
 @pytest.mark.parametrize("numbers", [[0, 1, 2, 3], [3, 1], [2]])
 def test_a_block_is_the_same_whatever_is_read_with_it(numbers: list[int]) -> None:
     text = stream([40, 3, 17, 8, 8])
-    plan = packed(cut(text.ends, 14), 16, seed=0, epoch=0)
-    every = read_blocks(text, plan, range(plan.blocks), VOCABULARY)
-    some = read_blocks(text, plan, numbers, VOCABULARY)
+    packing = packed(cut(text.ends, 14), 16, seed=0, epoch=0)
+    every = read_blocks(text, packing, range(packing.blocks), VOCABULARY)
+    some = read_blocks(text, packing, numbers, VOCABULARY)
     width = some.ids.shape[1]
     assert np.array_equal(some.ids, every.ids[numbers][:, :width])
     assert np.all(every.ids[numbers][:, width:] == VOCABULARY.pad)
@@ -122,18 +122,18 @@ def test_grouped_blocks_hold_every_piece_once_and_differ_with_the_epoch_alone(
     sizes: list[int], rows: int, offset: int, epoch: int
 ) -> None:
     pieces = cut(np.cumsum(sizes), room=30)
-    plan = grouped(pieces, 32, rows=rows, offset=offset % rows, seed=1, epoch=epoch)
-    assert sorted(plan.order) == list(range(len(pieces.starts))) and plan.blocks == len(pieces.starts)
+    packing = grouped(pieces, 32, rows=rows, offset=offset % rows, seed=1, epoch=epoch)
+    assert sorted(packing.order) == list(range(len(pieces.starts))) and packing.blocks == len(pieces.starts)
     again = grouped(pieces, 32, rows=rows, offset=offset % rows, seed=1, epoch=epoch)
-    np.testing.assert_array_equal(plan.order, again.order)
+    np.testing.assert_array_equal(packing.order, again.order)
 
 
 def test_grouped_batches_are_padded_little() -> None:
     lengths = np.random.default_rng(0).integers(1, 126, 4096)
     pieces = cut(np.cumsum(lengths), room=126)
 
-    def waste(plan: Plan) -> float:
-        rows = plan.pieces.lengths[plan.order].reshape(-1, 16)
+    def waste(packing: Packing) -> float:
+        rows = packing.pieces.lengths[packing.order].reshape(-1, 16)
         return float(1 - rows.sum() / (rows.max(axis=1) * 16).sum())
 
     assert waste(grouped(pieces, 128, rows=16, seed=0, epoch=0)) < 0.03 < waste(alone(pieces, 128))
@@ -141,10 +141,10 @@ def test_grouped_batches_are_padded_little() -> None:
 
 def test_rows_rounded_up_are_the_same_with_more_padding_and_never_longer_than_a_block() -> None:
     text = stream([5, 2, 40])
-    plan = alone(cut(text.ends, 18), 20)
+    packing = alone(cut(text.ends, 18), 20)
     for number, width in enumerate((8, 8, 20, 8)):
-        exact = read_blocks(text, plan, [number], VOCABULARY)
-        rounded = read_blocks(text, plan, [number], VOCABULARY, multiple=8)
+        exact = read_blocks(text, packing, [number], VOCABULARY)
+        rounded = read_blocks(text, packing, [number], VOCABULARY, multiple=8)
         filling = width - exact.ids.shape[1]
         assert rounded.ids.tolist() == [exact.ids[0].tolist() + [VOCABULARY.pad] * filling]
         assert rounded.documents.tolist() == [exact.documents[0].tolist() + [0] * filling]

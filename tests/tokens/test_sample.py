@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.tokens.pack import AROUND, Pieces, cut, packed
-from unmask.tokens.sample import Sampling, sampled, smoothed
+from unmask.tokens.sample import Sampling, sample_pieces, smoothed_shares
 
 DRAW = np.random.default_rng(0)
 GROUPS = np.repeat([0, 1, 2], [4000, 400, 40])  # of documents
@@ -21,14 +21,14 @@ def tokens(pieces: Pieces) -> np.ndarray:
 
 @pytest.mark.parametrize("alpha", [0.3, 0.7, 1.0])
 def test_each_group_has_its_share_to_the_power_of_alpha(alpha: float) -> None:
-    before, after = tokens(PIECES), tokens(sampled(PIECES, Sampling(GROUPS, alpha), seed=1, epoch=0))
+    before, after = tokens(PIECES), tokens(sample_pieces(PIECES, Sampling(GROUPS, alpha), seed=1, epoch=0))
     wanted = before**alpha / (before**alpha).sum()
     np.testing.assert_allclose(after / after.sum(), wanted, rtol=0.02)
     np.testing.assert_allclose(after.sum(), before.sum(), rtol=0.01)
 
 
 def test_every_epoch_has_as_many_blocks_and_other_pieces() -> None:
-    epochs = [sampled(PIECES, Sampling(GROUPS), seed=1, epoch=epoch) for epoch in range(4)]
+    epochs = [sample_pieces(PIECES, Sampling(GROUPS), seed=1, epoch=epoch) for epoch in range(4)]
     lengths = [sorted(pieces.lengths) for pieces in epochs]
     assert all(each == lengths[0] for each in lengths)
     assert len({packed(pieces, 64, seed=1, epoch=n).blocks for n, pieces in enumerate(epochs)}) == 1
@@ -37,12 +37,12 @@ def test_every_epoch_has_as_many_blocks_and_other_pieces() -> None:
 
 
 def test_an_epoch_is_a_function_of_the_seed_and_its_number() -> None:
-    one, same, other = (sampled(PIECES, Sampling(GROUPS), seed=seed, epoch=3) for seed in (1, 1, 2))
+    one, same, other = (sample_pieces(PIECES, Sampling(GROUPS), seed=seed, epoch=3) for seed in (1, 1, 2))
     assert np.array_equal(one.starts, same.starts) and not np.array_equal(one.starts, other.starts)
 
 
 def test_what_is_rare_is_repeated_evenly_and_what_is_frequent_never() -> None:
-    chosen = sampled(PIECES, Sampling(GROUPS), seed=1, epoch=0)
+    chosen = sample_pieces(PIECES, Sampling(GROUPS), seed=1, epoch=0)
     times = np.bincount(np.searchsorted(PIECES.starts, chosen.starts), minlength=len(PIECES.starts))
     group = GROUPS[PIECES.documents]
     assert times[group == 0].max() == 1 and times[group == 0].min() == 0
@@ -53,7 +53,7 @@ def test_what_is_rare_is_repeated_evenly_and_what_is_frequent_never() -> None:
 def test_every_piece_is_one_of_the_text(documents: list[tuple[int, int]], alpha: float) -> None:
     groups = np.array([group for group, _ in documents], dtype=np.int64)
     pieces = cut(np.cumsum([length for _, length in documents], dtype=np.int64), 8 - AROUND)
-    chosen = sampled(pieces, Sampling(groups, alpha), seed=0, epoch=0)
+    chosen = sample_pieces(pieces, Sampling(groups, alpha), seed=0, epoch=0)
     there = set(zip(pieces.starts, pieces.lengths, pieces.documents, strict=True))
     assert set(zip(chosen.starts, chosen.lengths, chosen.documents, strict=True)) <= there
     if alpha == 1:
@@ -61,5 +61,5 @@ def test_every_piece_is_one_of_the_text(documents: list[tuple[int, int]], alpha:
 
 
 def test_shares_add_up_and_grow_with_size() -> None:
-    shares = smoothed(np.array([10, 1000, 0, 100_000]))
+    shares = smoothed_shares(np.array([10, 1000, 0, 100_000]))
     assert shares.sum() == pytest.approx(1) and shares[2] == 0 and shares[0] < shares[1] < shares[3] < 0.8

@@ -10,9 +10,11 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from unmask.corruption import policy
+from unmask.corruption.policy import policy_named
 from unmask.records import Blocks
-from unmask.tokens.tokenizer.tokenizer import encode, vocabulary
-from unmask.tokens.tokenizer.train import train
+from unmask.tokens.tokenizer.encode import encode
+from unmask.tokens.tokenizer.load import vocabulary_of
+from unmask.tokens.tokenizer.train import train_tokenizer
 
 TEXTS = {
     "English": "Unbelievable foxes, undoing their shoelaces, outran the well-known greyhounds unexpectedly.",
@@ -43,7 +45,7 @@ def tokenizers():
     slices = ((text, rng.integers(0, len(text) - 4), rng.integers(2, 5)) for text in TEXTS.values() for _ in range(200))
     corpus = [text[begin : begin + size] for text, begin, size in slices]  # so that no piece is a whole clause
     sizes = {"wordpiece": 330, "bpe": 420, "unigram": 330}
-    made = {kind: train(corpus, kind, size, True) for kind, size in sizes.items()}
+    made = {kind: train_tokenizer(corpus, kind, size, True) for kind, size in sizes.items()}
     return {**made, "characters": characters()}
 
 
@@ -56,7 +58,7 @@ def hidden_characters(tokenizer, text, rate, number):
         np.array([number]),
         0,
     )
-    corrupted = policy.corrupt(row, policy.named("word", rate), vocabulary(tokenizer), seed=0)
+    corrupted = policy.corrupt(row, policy_named("word", rate), vocabulary_of(tokenizer), seed=0)
     hidden = np.zeros(len(text), dtype=np.bool_)
     for (begin, end), flag in zip(encoded.offsets, corrupted.hidden[0], strict=True):
         hidden[begin:end] |= flag

@@ -1,6 +1,6 @@
 """The way from sources to clean documents on disk: read, clean, deduplicate, split.
 
-    sources ─intake─▶ waves ─plan: clean, digest─▶ staged ─dedup, split─▶ train/*.parquet, valid/*.parquet
+    sources ─read─▶ waves ─plan: clean, digest─▶ staged ─dedup, split─▶ train/*.parquet, valid/*.parquet
 
 The plan is written in Daft. It runs once for every wave, because Daft's embedded engine (0.7) takes in all a
 source gives before it gives anything back; so memory holds a few waves however large the corpus is, and a
@@ -26,11 +26,11 @@ import pyarrow.parquet as pq
 from daft import DataFrame, DataType, Series, col
 
 from unmask.corpus.clean import clean
-from unmask.corpus.dedup import Digests, digest, first_seen
-from unmask.corpus.marks import TYPE, moved
-from unmask.corpus.parquet_writer import MARKED, SCHEMA, Shelf
-from unmask.corpus.read.find import find
-from unmask.corpus.read.waves import Intake
+from unmask.corpus.dedup import Digests, digest_texts, first_seen
+from unmask.corpus.marks import MARKS_TYPE, move_marks
+from unmask.corpus.parquet_writer import MARKED, SCHEMA, DocumentWriter
+from unmask.corpus.read.find import find_sources
+from unmask.corpus.read.waves import CorpusReader
 from unmask.corpus.split import held_out
 from unmask.errors import BadInput, Refused
 from unmask.files import whole_directory
@@ -63,7 +63,7 @@ class Collected:
     files: int
     bytes_read: int  # from the disk, compressed as they were
     counts: dict[str, int]  # read, malformed, empty, short, duplicate, train, valid, in that order
-    text_bytes: int  # of the documents kept, as UTF-8
+    text_bytes: dict[str, int]  # of the documents of each split, as UTF-8
     fingerprint: str  # SHA-256 over the digests of the documents kept, in order
     kinds: tuple[str, ...] = ()  # of the spans that the sources mark
 
@@ -71,30 +71,30 @@ class Collected:
 def collect(sources: Sequence[str], out: Path, *, config: CollectConfig | None = None) -> Collected:
     """Read, clean, deduplicate and split; `out` is there when all of it is done, and not before."""
     config = config or CollectConfig()
-    files = find(sources)
+    files = find_sources(sources)
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise Refused(f"{out}: is already there; remove it, or name another place")
     with whole_directory(out) as folder:
-        intake = Intake(files, config.field, folder / "quarantine.jsonl")
+        reader = CorpusReader(files, config.field, folder / "quarantine.jsonl")
         staged = folder / "staged.parquet"
-        digests, empty, short = _stage(intake.waves(), staged, config.min_characters)
-        counts = {"read": intake.read, "malformed": intake.malformed, "empty": empty, "short": short}
+        digests, empty, short = _stage(reader.waves(), staged, config.min_characters)
+        counts = {"read": reader.read, "malformed": reader.malformed, "empty": empty, "short": short}
         if not len(digests):
-            raise BadInput(_nothing_left(len(files), counts, config, intake.first_problem))
+            raise BadInput(_nothing_left(len(files), counts, config, reader.first_problem))
         stays = first_seen(digests)
         held = np.zeros_like(stays)
         held[stays] = held_out(digests[stays], config.valid)
-        schema = MARKED if intake.kinds else SCHEMA
+        schema = MARKED if reader.kinds else SCHEMA
         train, valid = _sift(staged, schema, {folder / "train": stays & ~held, folder / "valid": held})
         staged.unlink()
     return Collected(
         path=out,
         files=len(files),
-        bytes_read=intake.bytes,
+        bytes_read=reader.bytes,
         counts=counts | {"duplicate": int((~stays).sum()), "train": train.rows, "valid": valid.rows},
-        text_bytes=train.text_bytes + valid.text_bytes,
+        text_bytes={"train": train.text_bytes, "valid": valid.text_bytes},
         fingerprint=hashlib.sha256(digests[stays].astype(">u8").tobytes()).hexdigest(),
-        kinds=tuple(kind for kind in SPAN_KINDS if kind in intake.kinds),
+        kinds=tuple(kind for kind in SPAN_KINDS if kind in reader.kinds),
     )
 
 
@@ -105,15 +105,15 @@ def _cleaned(text: Series) -> pa.Array:
 
 @daft.func.batch(return_dtype=DataType.binary())
 def _digested(text: Series) -> pa.Array:
-    return digest(text.to_arrow())
+    return digest_texts(text.to_arrow())
 
 
-@daft.func.batch(return_dtype=DataType.from_arrow_type(TYPE))
+@daft.func.batch(return_dtype=DataType.from_arrow_type(MARKS_TYPE))
 def _moved(text: Series, spans: Series) -> pa.Array:
-    return moved(text.to_arrow(), spans.to_arrow())
+    return move_marks(text.to_arrow(), spans.to_arrow())
 
 
-def plan(documents: DataFrame) -> DataFrame:
+def clean_plan(documents: DataFrame) -> DataFrame:
     """Raw documents (text, source, line, and perhaps spans) to clean ones, with their lengths and digests."""
     if "spans" in documents.column_names:
         # Under names of their own: Daft 0.7 puts a function that overwrites a column before those that read it.
@@ -132,10 +132,10 @@ def _stage(waves: Iterable[pa.Table], path: Path, min_characters: int) -> tuple[
     with pq.ParquetWriter(path, MARKED, compression="lz4") as staged:
 
         def work(wave: pa.Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-            table = plan(daft.from_arrow(wave)).to_arrow()
+            table = clean_plan(daft.from_arrow(wave)).to_arrow()
             long_enough = table.filter(pc.field("characters") >= min_characters)
             if "spans" not in table.column_names:
-                long_enough = long_enough.append_column("spans", pa.nulls(len(long_enough), TYPE))
+                long_enough = long_enough.append_column("spans", pa.nulls(len(long_enough), MARKS_TYPE))
             staged.write_table(long_enough.select(MARKED.names).cast(MARKED))
             return table["characters"], long_enough["digest"]
 
@@ -159,20 +159,20 @@ def _overlapped(work: Callable[[pa.Table], Result], waves: Iterable[pa.Table]) -
             yield before.result()
 
 
-def _sift(staged: Path, schema: pa.Schema, flags: dict[Path, Flags]) -> list[Shelf]:
-    """The staged documents that are flagged for a folder to a shelf there, in order."""
+def _sift(staged: Path, schema: pa.Schema, flags: dict[Path, Flags]) -> list[DocumentWriter]:
+    """The staged documents that are flagged for a folder, written there in order."""
     with ExitStack() as stack:
-        shelves = [(stack.enter_context(Shelf(folder, schema)), stays) for folder, stays in flags.items()]
+        writers = [(stack.enter_context(DocumentWriter(folder, schema)), stays) for folder, stays in flags.items()]
         file = stack.enter_context(pq.ParquetFile(staged, pre_buffer=False))
         step = stack.enter_context(task("Sifting", total=file.metadata.num_rows))
         row = 0
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, columns=schema.names)
-            for shelf, stays in shelves:
-                shelf.put(table.filter(pa.array(stays[row : row + table.num_rows])))
+            for writer, stays in writers:
+                writer.add(table.filter(pa.array(stays[row : row + table.num_rows])))
             row += table.num_rows
             step(table.num_rows, note="documents")
-        return [shelf for shelf, _ in shelves]
+        return [writer for writer, _ in writers]
 
 
 def _nothing_left(files: int, counts: dict[str, int], config: CollectConfig, problem: str) -> str:

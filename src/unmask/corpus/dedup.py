@@ -16,7 +16,7 @@ from unmask.records import Flags
 Digests = NDArray[np.uint64]  # N 2, the 128 bits of each document's BLAKE2b, big-endian halves
 
 
-def digest(text: pa.Array) -> pa.Array:
+def digest_texts(text: pa.Array) -> pa.Array:
     """The 128-bit BLAKE2b of each text's UTF-8."""
     texts = text.cast(pa.large_binary()).to_pylist()
     return pa.array([hashlib.blake2b(data, digest_size=16).digest() for data in texts], type=pa.binary(16))

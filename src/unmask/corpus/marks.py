@@ -20,10 +20,10 @@ import pyarrow as pa
 from unmask.corpus.clean import RULES
 from unmask.records import SPAN_KINDS, Mark
 
-TYPE = pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32()), ("kind", pa.string())]))
+MARKS_TYPE = pa.list_(pa.struct([("start", pa.int32()), ("end", pa.int32()), ("kind", pa.string())]))
 # The patterns of cleaning, as Python spells characters.
 PATTERNS = [
-    (re.compile(re.sub(r"\\x\{([0-9a-f]+)\}", lambda found: f"\\u{int(found[1], 16):04x}", pattern)), replacement)
+    (re.compile(re.sub(r"\\x\{([0-9a-f]+)\}", lambda match: f"\\u{int(match[1], 16):04x}", pattern)), replacement)
     for pattern, replacement in RULES
 ]
 CLUSTER = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]*")  # what composes does so within one: ASCII joins nothing before it
@@ -43,10 +43,10 @@ def read_marks(value: Any, text: str) -> tuple[Mark, ...]:
 
 
 def _mark(value: Any, number: int, size: int) -> Mark:
-    parts = [value.get(name) for name in ("start", "end", "kind")] if isinstance(value, dict) else value
-    if not isinstance(parts, list) or len(parts) != 3 or [*map(type, parts)] != [int, int, str]:
+    triple = [value.get(name) for name in ("start", "end", "kind")] if isinstance(value, dict) else value
+    if not isinstance(triple, list) or len(triple) != 3 or [*map(type, triple)] != [int, int, str]:
         raise ValueError(f"span {number} is neither [start, end, kind] nor an object with these")
-    start, end, kind = parts
+    start, end, kind = triple
     if not 0 <= start < end <= size:
         raise ValueError(f"span {number} is from {start} to {end}, and the text has {size} characters")
     if kind not in SPAN_KINDS:
@@ -54,35 +54,37 @@ def _mark(value: Any, number: int, size: int) -> Mark:
     return start, end, kind
 
 
-def within(marks: Iterable[Mark], start: int, end: int) -> tuple[Mark, ...]:
-    """The spans of a part of the text; one that the cut goes through is left out.
+def marks_within(marks: Iterable[Mark], start: int, end: int) -> tuple[Mark, ...]:
+    """The spans of a stretch of the text; one that the cut goes through is left out.
 
-    >>> within([(0, 5, "entity"), (6, 9, "entity"), (8, 12, "phrase")], 6, 10)
+    >>> marks_within([(0, 5, "entity"), (6, 9, "entity"), (8, 12, "phrase")], 6, 10)
     ((0, 3, 'entity'),)
     """
     return tuple((a - start, b - start, kind) for a, b, kind in marks if start <= a and b <= end)
 
 
-def column(marks: Iterable[Sequence[Mark] | None]) -> pa.Array:
+def marks_column(marks: Iterable[Sequence[Mark] | None]) -> pa.Array:
     """Spans as a column; null where there are none."""
     names = ("start", "end", "kind")
-    return pa.array([[dict(zip(names, mark, strict=True)) for mark in each] if each else None for each in marks], TYPE)
+    rows = [[dict(zip(names, mark, strict=True)) for mark in each] if each else None for each in marks]
+    return pa.array(rows, MARKS_TYPE)
 
 
-def moved(texts: pa.Array, marks: pa.Array) -> pa.Array:
+def move_marks(texts: pa.Array, marks: pa.Array) -> pa.Array:
     """The spans of raw texts, in their clean ones; of a span that is nothing but space, nothing is left.
 
-    >>> moved(pa.array(["She flew to  New York."]), column([[(13, 21, "entity")]])).to_pylist()
+    >>> move_marks(pa.array(["She flew to  New York."]), marks_column([[(13, 21, "entity")]])).to_pylist()
     [[{'start': 12, 'end': 20, 'kind': 'entity'}]]
     """
     rows = ([tuple(mark.values()) for mark in each or ()] for each in marks.to_pylist())
-    return column(_moved(text, each) if each else None for text, each in zip(texts.to_pylist(), rows, strict=True))
+    pairs = zip(texts.to_pylist(), rows, strict=True)
+    return marks_column(_moved(text, each) if each else None for text, each in pairs)
 
 
 def _moved(text: str, marks: Sequence[Mark]) -> list[Mark]:
-    text, places = cleaned(text, sorted({place for start, end, _ in marks for place in (start, end)}))
-    found = [(places[start], places[end], kind) for start, end, kind in marks]
-    return [mark for mark in (_trimmed(text, *each) for each in found) if mark[0] < mark[1]]
+    text, places = clean_with_places(text, sorted({place for start, end, _ in marks for place in (start, end)}))
+    moved = [(places[start], places[end], kind) for start, end, kind in marks]
+    return [mark for mark in (_trimmed(text, *each) for each in moved) if mark[0] < mark[1]]
 
 
 def _trimmed(text: str, start: int, end: int, kind: str) -> Mark:
@@ -90,7 +92,7 @@ def _trimmed(text: str, start: int, end: int, kind: str) -> Mark:
     return start + len(inside) - len(inside.lstrip()), end - len(inside) + len(inside.rstrip()), kind
 
 
-def cleaned(text: str, places: Sequence[int]) -> tuple[str, dict[int, int]]:
+def clean_with_places(text: str, places: Sequence[int]) -> tuple[str, dict[int, int]]:
     """One text as `clean` cleans it, and where ascending places of the raw one are in it."""
     now = list(places)
     for pattern, replacement in PATTERNS:
@@ -105,12 +107,12 @@ def _after(places: Sequence[int], gone: list[tuple[int, int]], left: int) -> lis
     """Places after each of these stretches has become `left` characters; one inside of a stretch goes to its start."""
     ends = [end for _, end in gone]
     lost = [0, *accumulate(end - start - left for start, end in gone)]
-    moved = []
+    shifted = []
     for place in places:
         before = bisect_right(ends, place)
         inside = before < len(gone) and gone[before][0] < place
-        moved.append((gone[before][0] if inside else place) - lost[before])
-    return moved
+        shifted.append((gone[before][0] if inside else place) - lost[before])
+    return shifted
 
 
 def _composed(text: str, places: Sequence[int]) -> tuple[str, list[int]]:
@@ -119,12 +121,12 @@ def _composed(text: str, places: Sequence[int]) -> tuple[str, list[int]]:
     composed = [unicodedata.normalize("NFC", text[start:end]) for start, end in clusters]
     begins = [0, *accumulate(map(len, composed))]
     ends = [end for _, end in clusters]
-    moved = []
+    shifted = []
     for place in places:
         number = bisect_right(ends, place)
         if number == len(clusters):
-            moved.append(begins[-1])
+            shifted.append(begins[-1])
         else:
             before = unicodedata.normalize("NFC", text[clusters[number][0] : place])
-            moved.append(begins[number] + min(len(before), len(composed[number])))
-    return "".join(composed), moved
+            shifted.append(begins[number] + min(len(before), len(composed[number])))
+    return "".join(composed), shifted

@@ -14,15 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from unmask.corpus.marks import TYPE
+from unmask.corpus.marks import MARKS_TYPE
 
 SCHEMA = pa.schema([("text", pa.string()), ("source", pa.string()), ("line", pa.int64())])
-MARKED = SCHEMA.append(pa.field("spans", TYPE))
+MARKED = SCHEMA.append(pa.field("spans", MARKS_TYPE))
 ROW_GROUP = 8 << 20  # bytes of text and the rest, uncompressed
 FILE = 512 << 20
 
 
-class Shelf:
+class DocumentWriter:
     """Takes tables of any size and writes them as row groups of about `ROW_GROUP` bytes.
 
     Where groups and files end depends on the rows alone, so the same rows give the same files.
@@ -40,7 +40,7 @@ class Shelf:
         self._held_bytes = 0
         self._written_bytes = 0
 
-    def put(self, table: pa.Table) -> None:
+    def add(self, table: pa.Table) -> None:
         """Add rows behind the others."""
         self.rows += table.num_rows
         self.text_bytes += pc.sum(pc.binary_length(table["text"])).as_py() or 0
@@ -66,7 +66,7 @@ class Shelf:
             self._writer.close()
         self._writer, self._written_bytes = None, 0
 
-    def __enter__(self) -> Shelf:
+    def __enter__(self) -> DocumentWriter:
         return self
 
     def __exit__(

@@ -3,7 +3,7 @@
 In go blocks, a policy and a seed, out come examples; `restore` goes back. A policy is a name, a rate and
 settings that JSON can hold, so a run can be described by it and made again from the description.
 
-    policy = named("span", rate=0.15, longest=5)
+    policy = policy_named("span", rate=0.15, longest=5)
     corrupted = corrupt(blocks, policy, vocabulary, seed=0)
 
 A policy of one's own is another line in the table: see docs/corruption.md.
@@ -19,9 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from unmask.corruption import render, select, units
+from unmask.corruption import render, units
 from unmask.corruption.properties import properties_of
-from unmask.corruption.rows import joined, take
+from unmask.corruption.rows import join_examples, take_rows
+from unmask.corruption.select import (
+    random_segmentation,
+    systematic_sample,
+    systematic_sample_apart,
+    systematic_sample_timed,
+)
 from unmask.corruption.sentinels import expand, sentinels
 from unmask.corruption.settings import NO_USUAL, spell_setting
 from unmask.corruption.units import Units
@@ -45,8 +51,8 @@ class Composition:
     @property
     def settings(self) -> dict[str, Any]:
         """Every setting of the policy with its published value."""
-        parts = (self.units, self.select, self.render)
-        return {**{key: value for part in parts for key, value in _settings(part).items()}, **self.defaults}
+        functions = (self.units, self.select, self.render)
+        return {**{key: value for each in functions for key, value in _settings(each).items()}, **self.defaults}
 
     @property
     def properties(self) -> PolicyProperties:
@@ -55,16 +61,16 @@ class Composition:
 
 
 POLICIES: dict[str, Composition] = {
-    "token": Composition(units.tokens, select.wheel, render.replace),
-    "word": Composition(units.words, select.wheel, render.replace),
-    "span": Composition(units.spans, select.apart, render.bounded),
-    "entity": Composition(units.marked, select.wheel, render.replace, defaults={"kind": "entity"}),
-    "phrase": Composition(units.marked, select.wheel, render.replace, defaults={"kind": "phrase"}),
-    "collocation": Composition(units.marked, select.wheel, render.replace, defaults={"kind": "collocation"}),
-    "ngram": Composition(units.ngrams, select.wheel, render.replace),
-    "sentinel": Composition(units.tokens, select.segments, sentinels),
-    "permutation": Composition(units.ngrams, select.wheel, render.ordered, rate=1 / 6, defaults={"longest": 5}),
-    "diffusion": Composition(units.tokens, select.timed, render.masked, rate=1.0),
+    "token": Composition(units.tokens, systematic_sample, render.replace),
+    "word": Composition(units.words, systematic_sample, render.replace),
+    "span": Composition(units.spans, systematic_sample_apart, render.bounded),
+    "entity": Composition(units.marked, systematic_sample, render.replace, defaults={"kind": "entity"}),
+    "phrase": Composition(units.marked, systematic_sample, render.replace, defaults={"kind": "phrase"}),
+    "collocation": Composition(units.marked, systematic_sample, render.replace, defaults={"kind": "collocation"}),
+    "ngram": Composition(units.ngrams, systematic_sample, render.replace),
+    "sentinel": Composition(units.tokens, random_segmentation, sentinels),
+    "permutation": Composition(units.ngrams, systematic_sample, render.ordered, rate=1 / 6, defaults={"longest": 5}),
+    "diffusion": Composition(units.tokens, systematic_sample_timed, render.masked, rate=1.0),
 }
 # what each is called where it was published, and where that is
 PAPERS = {
@@ -88,7 +94,7 @@ class Policy:
     name: str
     rate: float
     settings: Mapping[str, Any] = field(default_factory=dict)
-    fresh: bool = True  # a new draw each epoch; false draws the same for a block's number in every epoch
+    redraw: bool = True  # a new draw each epoch; false draws the same for a block's number in every epoch
 
     def __post_init__(self) -> None:
         usual = composition(self.name).settings
@@ -117,17 +123,17 @@ class Policy:
         return kind
 
 
-def named(name: str, rate: float | None = None, *, fresh: bool = True, **settings: Any) -> Policy:
+def policy_named(name: str, rate: float | None = None, *, redraw: bool = True, **settings: Any) -> Policy:
     """A policy by its name, with the published settings where none are given.
 
-    >>> named("span", random=0.0).settings
+    >>> policy_named("span", random=0.0).settings
     {'p': 0.2, 'longest': 10, 'mask': 0.8, 'random': 0.0, 'replacement': 'uniform'}
     """
     how = composition(name)
     chosen = {**how.settings, **settings}
     if missing := [key for key, value in chosen.items() if value is NO_USUAL]:
         raise BadInput(f"policy {name!r} needs the setting {missing[0]!r}: it has no usual value")
-    return Policy(name, how.rate if rate is None else rate, chosen, fresh)
+    return Policy(name, how.rate if rate is None else rate, chosen, redraw)
 
 
 def policies_with(wanted: Callable[[PolicyProperties], bool]) -> list[str]:
@@ -146,14 +152,15 @@ def corrupt(
     asked = policy.rate if rate is None else _check_rate(rate)
     rows, length = blocks.ids.shape
     size = max(CHUNK // max(length, 1), 1)
-    chunks = [take(blocks, slice(begin, begin + size)) for begin in range(0, rows, size)] if rows > size else [blocks]
-    return joined([_corrupt(chunk, policy, vocabulary, seed, asked) for chunk in chunks])
+    slices = [slice(begin, begin + size) for begin in range(0, rows, size)]
+    chunks = [take_rows(blocks, each) for each in slices] if rows > size else [blocks]
+    return join_examples([_corrupt(chunk, policy, vocabulary, seed, asked) for chunk in chunks])
 
 
 def _corrupt(blocks: Blocks, policy: Policy, vocabulary: Vocabulary, seed: int, rate: float) -> Corrupted:
     how = POLICIES[policy.name]
-    draws = Draws.of(seed, blocks.epoch if policy.fresh else 0, blocks.numbers)
-    settings = {part: _chosen(part, policy.settings) for part in (how.units, how.select, how.render)}
+    draws = Draws.of(seed, blocks.epoch if policy.redraw else 0, blocks.numbers)
+    settings = {each: _chosen(each, policy.settings) for each in (how.units, how.select, how.render)}
 
     together = how.units(blocks, vocabulary, draws, **settings[how.units])
     hidden = how.select(together, rate, draws, **settings[how.select])
@@ -170,14 +177,14 @@ def restore(corrupted: Corrupted) -> Ids:
 
 
 @lru_cache
-def _settings(part: Callable[..., object]) -> dict[str, Any]:
+def _settings(function: Callable[..., object]) -> dict[str, Any]:
     """A function's settings: its keyword-only arguments and their defaults."""
-    parameters = inspect.signature(part).parameters.values()
+    parameters = inspect.signature(function).parameters.values()
     return {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
 
 
-def _chosen(part: Callable[..., object], settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: settings[key] for key in _settings(part) if key in settings}
+def _chosen(function: Callable[..., object], settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: settings[key] for key in _settings(function) if key in settings}
 
 
 def composition(name: str) -> Composition:

@@ -12,7 +12,7 @@ import numpy as np
 from unmask.corruption.properties import declares
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
-from unmask.randomness import Draws, Stream
+from unmask.randomness import Draws, Purpose
 from unmask.records import Blocks, Corrupted, Flags, Ids, Integers, Reals, Vocabulary
 
 
@@ -32,17 +32,17 @@ def replace(
 
     BERT's 80/10/10 (Devlin et al. 2019, §3.1), one draw for each unit as in SpanBERT (Joshi et al. 2020).
     """
-    some = np.flatnonzero(hidden)
-    positions, sizes = units.members(some)
-    rows = units.rows[some]
-    fate = np.repeat(draws.uniform(Stream.FATE, rows, some - units.first[rows]), sizes)
+    indices = np.flatnonzero(hidden)
+    positions, sizes = units.members(indices)
+    rows = units.rows[indices]
+    fate = np.repeat(draws.uniform(Purpose.FATE, rows, indices - units.first[rows]), sizes)
     ids = blocks.ids.ravel().copy()
     targets = ids[positions]
 
     ids[positions[fate < mask]] = vocabulary.mask
     swap = np.flatnonzero((fate >= mask) & (fate < mask + random))
     row, column = np.divmod(positions[swap], blocks.ids.shape[1])
-    draw = draws.uniform(Stream.REPLACEMENT, row, column)
+    draw = draws.uniform(Purpose.REPLACEMENT, row, column)
     ids[positions[swap]] = REPLACEMENTS[replacement](targets[swap], draw, vocabulary)
 
     flags = np.zeros(len(ids), dtype=np.bool_)
@@ -51,7 +51,7 @@ def replace(
         ids=ids.reshape(blocks.ids.shape),
         hidden=flags.reshape(blocks.ids.shape),
         targets=targets,
-        units=np.repeat(np.arange(len(some), dtype=np.int32), sizes),
+        units=np.repeat(np.arange(len(indices), dtype=np.int32), sizes),
     )
 
 
@@ -116,7 +116,7 @@ def ordered(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary,
     """
     corrupted = replace(blocks, units, hidden, vocabulary, draws, mask=0.0, random=0.0)
     counts = corrupted.hidden.sum(axis=1)
-    shuffled, real = draws.shuffle(Stream.RANK, counts)
+    shuffled, real = draws.shuffle(Purpose.RANK, counts)
     rank = np.empty(len(corrupted.targets), dtype=np.int32)
     first = np.repeat(np.cumsum(counts) - counts, counts)
     rank[shuffled[real].astype(np.int64) + first] = np.nonzero(real)[1] + 1
@@ -141,10 +141,10 @@ def _by_frequency(tokens: Ids, draw: Reals, vocabulary: Vocabulary) -> Ids:
         raise BadInput("replacement 'frequency' needs token counts of a corpus: without one, use 'uniform'")
     ends: Integers = np.cumsum(vocabulary.counts[vocabulary.ordinary])
     place = np.searchsorted(vocabulary.ordinary, tokens)
-    own = vocabulary.counts[tokens]
-    others = ends[-1:] - own
+    originals = vocabulary.counts[tokens]
+    others = ends[-1:] - originals
     which = (draw * others).astype(np.int64)
-    which += np.where(which >= ends[place] - own, own, 0)  # step over the original
+    which += np.where(which >= ends[place] - originals, originals, 0)  # step over the original
     drawn = vocabulary.ordinary[np.minimum(np.searchsorted(ends, which, side="right"), len(ends) - 1)]
     return np.where(others > 0, drawn, _uniformly(tokens, draw, vocabulary))
 

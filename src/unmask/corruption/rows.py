@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from unmask.records import Answer, Blocks, Corrupted, Ids, Integers
 
 
-def take(blocks: Blocks, rows: Integers | slice) -> Blocks:
+def take_rows(blocks: Blocks, rows: Integers | slice) -> Blocks:
     """Some rows of the blocks, in this order."""
     return replace(
         blocks,
@@ -27,35 +27,35 @@ def take(blocks: Blocks, rows: Integers | slice) -> Blocks:
     )
 
 
-def joined(parts: Sequence[Corrupted]) -> Corrupted:
+def join_examples(examples: Sequence[Corrupted]) -> Corrupted:
     """Examples of the same policy as one batch."""
-    if len(parts) == 1:
-        return parts[0]
+    if len(examples) == 1:
+        return examples[0]
 
     def together(name: str) -> NDArray[Any] | None:
-        arrays = [getattr(part, name) for part in parts]
+        arrays = [getattr(each, name) for each in examples]
         return None if arrays[0] is None else np.concatenate(arrays)
 
     same = ("edges", "order", "times", "weights", "documents")
     return Corrupted(
-        ids=np.concatenate([part.ids for part in parts]),
-        hidden=np.concatenate([part.hidden for part in parts]),
-        targets=np.concatenate([part.targets for part in parts]),
-        units=_units(parts),
-        answer=_answers([part.answer for part in parts if part.answer is not None]),
+        ids=np.concatenate([each.ids for each in examples]),
+        hidden=np.concatenate([each.hidden for each in examples]),
+        targets=np.concatenate([each.targets for each in examples]),
+        units=_units(examples),
+        answer=_answers([each.answer for each in examples if each.answer is not None]),
         **{name: together(name) for name in same},
     )
 
 
-def _units(parts: Sequence[Corrupted]) -> Ids | None:
-    """The unit of each hidden token, numbered on through the parts."""
+def _units(examples: Sequence[Corrupted]) -> Ids | None:
+    """The unit of each hidden token, numbered on through the examples."""
     numbered: list[Ids] = []
     before = 0
-    for part in parts:
-        if part.units is None:
+    for each in examples:
+        if each.units is None:
             return None
-        numbered.append(part.units + np.int32(before))
-        before += int(part.units[-1]) + 1 if len(part.units) else 0
+        numbered.append(each.units + np.int32(before))
+        before += int(each.units[-1]) + 1 if len(each.units) else 0
     return np.concatenate(numbered)
 
 

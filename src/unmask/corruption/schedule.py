@@ -1,6 +1,6 @@
 """What is hidden over a whole training: policies mixed, one after the other, and a rate that changes.
 
-In go blocks, a plan and how far training is (0 to 1), out come examples. A plan is read from a line a person
+In go blocks, a schedule and how far training is (0 to 1), out come examples. A schedule is read from a line a person
 would write, which a run directory keeps, and is written the same way again.
 
     "span 0.7, token 0.3"                                   seven rows in ten by span, the others by token
@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from unmask.corruption.policy import Policy, composition, corrupt, named
+from unmask.corruption.policy import Policy, composition, corrupt, policy_named
 from unmask.corruption.rate import Rate, parse_rate
 from unmask.corruption.render import edges
-from unmask.corruption.rows import take
+from unmask.corruption.rows import take_rows
 from unmask.corruption.settings import parse_setting
 from unmask.errors import BadInput
-from unmask.randomness import Draws, Stream
+from unmask.randomness import Draws, Purpose
 from unmask.records import Blocks, Corrupted, PolicyProperties, Vocabulary
 from unmask.stages import Misread, Stage, Words, ends_ascend, parse_stages, spell_stages, stage_at
 
 
 @dataclass(frozen=True)
-class Plan:
+class MaskingSchedule:
     """Stages in order, and a rate over the whole of them that overrides the policies' own."""
 
     stages: tuple[Stage[Policy], ...]
@@ -66,7 +66,7 @@ class Plan:
         return sorted({policy.name for policy in self.policies if not wanted(policy.properties)})
 
     def __str__(self) -> str:
-        """The plan as a person writes it."""
+        """The schedule as a person writes it."""
         return spell_stages(self.stages)
 
     def at(self, progress: float) -> tuple[Stage[Policy], float | None]:
@@ -74,32 +74,34 @@ class Plan:
         return stage_at(self.stages, progress), None if self.rate is None else self.rate.at(progress)
 
 
-def parse(line: str, rate: str | float | None = None, *, fresh: bool = True, **settings: Any) -> Plan:
-    """A plan as a person writes it; settings go to each policy that has them.
+def parse_schedule(
+    line: str, rate: str | float | None = None, *, redraw: bool = True, **settings: Any
+) -> MaskingSchedule:
+    """A schedule as a person writes it; settings go to each policy that has them.
 
-    >>> stage, rate = parse("span 0.7, token 0.3", "linear 0.3 0.15").at(0.5)
+    >>> stage, rate = parse_schedule("span 0.7, token 0.3", "linear 0.3 0.15").at(0.5)
     >>> [policy.name for policy in stage.members], stage.weights, round(rate, 3)
     (['span', 'token'], (0.7, 0.3), 0.225)
     """
     try:
-        stages = [stage.of(lambda words: _policy(words, fresh, settings)) for stage in parse_stages(line)]
+        stages = [stage.of(lambda words: _policy(words, redraw, settings)) for stage in parse_stages(line)]
     except Misread as error:
         forms = "write 'span 0.7, token 0.3', 'token until 0.3; entity' or 'span p=0.5 longest=4'"
         raise BadInput(f"policy {error.text!r} is not understood: {forms}") from None
     used = {key for stage in stages for policy in stage.members for key in policy.settings}
     if unknown := set(settings) - used:
         raise BadInput(f"no policy of {line!r} has a setting {min(unknown)!r}: they have {', '.join(sorted(used))}")
-    return Plan(tuple(stages), None if rate is None else parse_rate(str(rate)))
+    return MaskingSchedule(tuple(stages), None if rate is None else parse_rate(str(rate)))
 
 
-def _policy(words: Words, fresh: bool, settings: Mapping[str, Any]) -> Policy:
+def _policy(words: Words, redraw: bool, settings: Mapping[str, Any]) -> Policy:
     """The policy of some words: its name and its settings, those for every policy if it has none of its own."""
     name, *written = words
     usual = composition(name).settings
     chosen = {key: value for key, value in settings.items() if key in usual}
     for key, text in (word.split("=", 1) for word in written):
         chosen[key] = parse_setting(key, text, usual[key]) if key in usual else text
-    return named(name, fresh=fresh, **chosen)
+    return policy_named(name, redraw=redraw, **chosen)
 
 
 def _check_mixture(stage: Stage[Policy]) -> None:
@@ -110,13 +112,13 @@ def _check_mixture(stage: Stage[Policy]) -> None:
         raise BadInput(f"policy {alone[0]!r} gives examples of a shape of its own: it cannot be mixed")
 
 
-def corrupt_by(
-    blocks: Blocks, plan: Plan | None, vocabulary: Vocabulary, *, seed: int, progress: float = 0.0
+def corrupt_at(
+    blocks: Blocks, masking: MaskingSchedule | None, vocabulary: Vocabulary, *, seed: int, progress: float = 0.0
 ) -> Corrupted:
-    """Hide what the plan hides at this point of the training; without a plan, nothing."""
-    if plan is None:
+    """Hide what the schedule hides at this point of the training; without one, nothing."""
+    if masking is None:
         return Corrupted(ids=blocks.ids, hidden=np.zeros(blocks.ids.shape, dtype=np.bool_), targets=blocks.ids[:0, 0])
-    stage, rate = plan.at(progress)
+    stage, rate = masking.at(progress)
     if len(stage.members) == 1:
         return corrupt(blocks, stage.members[0], vocabulary, seed=seed, rate=rate)
     return _mixed(blocks, stage, vocabulary, seed, rate)
@@ -124,16 +126,16 @@ def corrupt_by(
 
 def _mixed(blocks: Blocks, stage: Stage[Policy], vocabulary: Vocabulary, seed: int, rate: float | None) -> Corrupted:
     """Each row by one policy of the mixture, drawn with its weight."""
-    fresh = any(policy.fresh for policy in stage.members)
-    draws = Draws.of(seed, blocks.epoch if fresh else 0, blocks.numbers)
+    redraw = any(policy.redraw for policy in stage.members)
+    draws = Draws.of(seed, blocks.epoch if redraw else 0, blocks.numbers)
     share = np.cumsum(stage.weights)
-    which = np.searchsorted(share[:-1] / share[-1], draws.per_row(Stream.PART), side="right")
+    which = np.searchsorted(share[:-1] / share[-1], draws.per_row(Purpose.MIXTURE), side="right")
 
     ids, hidden = blocks.ids.copy(), np.zeros(blocks.ids.shape, dtype=np.bool_)
     unit = np.zeros(blocks.ids.shape, dtype=np.int64)
     for number, policy in enumerate(stage.members):
         rows = np.flatnonzero(which == number)
-        examples = corrupt(take(blocks, rows), policy, vocabulary, seed=seed, rate=rate)
+        examples = corrupt(take_rows(blocks, rows), policy, vocabulary, seed=seed, rate=rate)
         ids[rows], hidden[rows] = examples.ids, examples.hidden
         inside = np.zeros(examples.hidden.shape, dtype=np.int64)
         inside[examples.hidden] = np.arange(len(examples.targets)) if examples.units is None else examples.units

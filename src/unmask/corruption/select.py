@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from unmask.corruption.properties import declares
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
-from unmask.randomness import Draws, Stream
+from unmask.randomness import Draws, Purpose
 from unmask.records import Flags, Integers, Reals
 
 Rates = float | Reals  # one for all, or B
 Order = NDArray[np.unsignedinteger[Any]]  # B U, numbers of units in their row
 
 
-def wheel(units: Units, rate: Rates, draws: Draws) -> Flags:
-    """Lay the units of a row round a wheel in random order, and hide those that begin in a window of it.
+def systematic_sample(units: Units, rate: Rates, draws: Draws) -> Flags:
+    """Systematic sampling: lay the units of a row round a wheel in random order, hide what begins in a window of it.
 
         wheel     │ ##able.. │ cat │ the │ un.. │ sat │        one place for each token of the row
         window         [───────────)                           rate × places long, turned at random
@@ -34,15 +34,15 @@ def wheel(units: Units, rate: Rates, draws: Draws) -> Flags:
 
     Where the window holds no beginning, one unit is hidden, each as likely: every row predicts something.
     """
-    return _turn(units, rate, draws, *draws.shuffle(Stream.ORDER, units.counts))
+    return _turn(units, rate, draws, *draws.shuffle(Purpose.ORDER, units.counts))
 
 
-def apart(units: Units, rate: Rates, draws: Draws) -> Flags:
-    """The wheel with neighbours on opposite halves of it: at low rates they are rarely hidden together.
+def systematic_sample_apart(units: Units, rate: Rates, draws: Draws) -> Flags:
+    """Systematic sampling, neighbours on opposite halves of the wheel: at low rates rarely hidden together.
 
     A unit begins in the window as likely as before; but runs that touch would look like one longer run.
     """
-    return _turn(units, rate, draws, *draws.shuffle(Stream.ORDER, units.counts, halves=True))
+    return _turn(units, rate, draws, *draws.shuffle(Purpose.ORDER, units.counts, halves=True))
 
 
 def _turn(units: Units, rate: Rates, draws: Draws, order: Order, real: Flags) -> Flags:
@@ -51,7 +51,7 @@ def _turn(units: Units, rate: Rates, draws: Draws, order: Order, real: Flags) ->
     That a unit is as likely as any other rests on the turn, which is exact, and not on the order.
     """
     window = rate * units.tokens
-    begin = draws.per_row(Stream.TURN) * units.tokens
+    begin = draws.per_row(Purpose.TURN) * units.tokens
     end = begin + window
     over = end >= units.tokens  # the window goes round
     first, last = _passed(units, order, real, begin, end - units.tokens * over)
@@ -64,7 +64,7 @@ def _turn(units: Units, rate: Rates, draws: Draws, order: Order, real: Flags) ->
     hidden[units.first[row] + order[row, nth].astype(np.int64)] = True
 
     empty = np.flatnonzero((number == 0) & (units.counts > 0) & (window > 0))
-    forced = draws.per_row(Stream.FORCED)[empty] * units.counts[empty]
+    forced = draws.per_row(Purpose.FORCED)[empty] * units.counts[empty]
     hidden[units.first[empty] + forced.astype(np.int64)] = True
     return hidden
 
@@ -80,18 +80,18 @@ def _passed(units: Units, order: Order, real: Flags, *places: Reals) -> list[Int
 
 
 @declares(timed=True)
-def timed(units: Units, rate: Rates, draws: Draws) -> Flags:
+def systematic_sample_timed(units: Units, rate: Rates, draws: Draws) -> Flags:
     """Hide ⌈t × tokens⌉ of a row, at a time t ~ U(0, rate] of its own (LLaDA, Nie et al. 2025; MDLM).
 
     Hiding each token with probability t gives every number of hidden tokens the same share of the bound, so
     here the number itself is uniform: the same expectation, less noise. Times are spread evenly over
     consecutive blocks, which is what drawing them antithetically over a batch is for.
     """
-    number = np.ceil(draws.evenly() * rate * units.tokens)
-    return wheel(units, number / np.maximum(units.tokens, 1), draws)
+    number = np.ceil(draws.low_discrepancy() * rate * units.tokens)
+    return systematic_sample(units, number / np.maximum(units.tokens, 1), draws)
 
 
-def segments(units: Units, rate: float, draws: Draws, *, mean: float = 3.0, rolled: bool = True) -> Flags:
+def random_segmentation(units: Units, rate: float, draws: Draws, *, mean: float = 3.0, rolled: bool = True) -> Flags:
     """Hide spans of random lengths between stretches of random lengths (T5, Raffel et al. 2020, §3.1.4).
 
         shown, cut in 2      a b c │ d e f g
@@ -105,29 +105,29 @@ def segments(units: Units, rate: float, draws: Draws, *, mean: float = 3.0, roll
     if mean < 1:
         raise BadInput(f"mean {mean} is the average length of a hidden span: at least 1")
     tokens = units.tokens
-    asked = np.floor(rate * tokens + draws.per_row(Stream.ROUND)) if rolled else np.rint(rate * tokens)
+    asked = np.floor(rate * tokens + draws.per_row(Purpose.ROUND)) if rolled else np.rint(rate * tokens)
     hidden = np.clip(asked.astype(np.int64), int(rate > 0), np.maximum(tokens - 1, 1)) * (tokens > 0)
     shown = tokens - hidden
     spans = np.rint(hidden / mean).astype(np.int64)
     spans = np.maximum(np.minimum(spans, np.minimum(hidden, shown)), 1) * (tokens > 0)
 
     lengths = np.empty((spans.sum(), 2), dtype=np.int64)
-    lengths[:, 0] = _cut(shown, spans, Stream.CUT_SHOWN, draws)
-    lengths[:, 1] = _cut(hidden, spans, Stream.CUT_HIDDEN, draws)
+    lengths[:, 0] = _cut(shown, spans, Purpose.CUT_SHOWN, draws)
+    lengths[:, 1] = _cut(hidden, spans, Purpose.CUT_HIDDEN, draws)
     flags = np.repeat(np.tile([False, True], len(lengths)), lengths.ravel())
     if not rolled:
         return flags
-    back = units.numbers - (draws.per_row(Stream.ROLL) * tokens).astype(np.int64)[units.rows]
+    back = units.numbers - (draws.per_row(Purpose.ROLL) * tokens).astype(np.int64)[units.rows]
     back += tokens[units.rows] * (back < 0)
     return flags[units.first[units.rows] + back]
 
 
-def _cut(things: Integers, parts: Integers, stream: Stream, draws: Draws) -> Integers:
-    """Cut each row's things into so many non-empty parts, every way as likely: the lengths, row after row."""
-    order, _ = draws.shuffle(stream, np.maximum(things - 1, 0))
-    row, nth = np.nonzero(np.arange(order.shape[1]) < (parts - 1)[:, None])
+def _cut(things: Integers, counts: Integers, purpose: Purpose, draws: Draws) -> Integers:
+    """Cut each row's things into so many non-empty runs, every way as likely: the lengths, row after row."""
+    order, _ = draws.shuffle(purpose, np.maximum(things - 1, 0))
+    row, nth = np.nonzero(np.arange(order.shape[1]) < (counts - 1)[:, None])
     end = np.cumsum(things)
     begin = end - things
-    cuts = np.concatenate((begin[parts > 0], begin[row] + 1 + order[row, nth].astype(np.int64)))
+    cuts = np.concatenate((begin[counts > 0], begin[row] + 1 + order[row, nth].astype(np.int64)))
     cuts.sort()
     return np.diff(cuts, append=end[-1:])

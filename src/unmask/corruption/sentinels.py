@@ -119,21 +119,21 @@ def _answer(
 
 def expand(ids: Ids, answer: Answer) -> Ids:
     """B L: the rows with every sentinel replaced by what the answer says it stands for."""
-    said = answer.ids[answer.documents > 0]
-    begins = np.flatnonzero(np.isin(said, answer.sentinels))
+    tokens = answer.ids[answer.documents > 0]
+    begins = np.flatnonzero(np.isin(tokens, answer.sentinels))
     owner = answer.documents[answer.documents > 0]
     row = np.nonzero(answer.documents > 0)[0]
     new = (np.diff(owner, append=-1) != 0) | (np.diff(row, append=-1) != 0)  # the end of each document
-    sizes = np.diff(begins, append=len(said)) - 1
+    sizes = np.diff(begins, append=len(tokens)) - 1
     sizes -= np.add.reduceat(new, begins) if len(begins) else 0
 
     gaps = np.isin(ids, answer.sentinels)
     repeats = np.ones(ids.shape, dtype=np.int64)
     repeats[gaps] = sizes
     flat = np.repeat(ids.ravel(), repeats.ravel())
-    spoken = np.ones(len(said), dtype=np.bool_)
-    spoken[begins] = spoken[new] = False
-    flat[np.repeat(gaps.ravel(), repeats.ravel())] = said[spoken]
+    is_text = np.ones(len(tokens), dtype=np.bool_)
+    is_text[begins] = is_text[new] = False
+    flat[np.repeat(gaps.ravel(), repeats.ravel())] = tokens[is_text]
     totals = repeats.sum(axis=1)
     begin = np.cumsum(totals) - totals
     rows: Ids = flat[begin[:, None] + np.arange(ids.shape[1])]

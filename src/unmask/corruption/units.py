@@ -13,7 +13,7 @@ import numpy as np
 
 from unmask.corruption.properties import declares
 from unmask.errors import BadInput
-from unmask.randomness import Draws, Stream
+from unmask.randomness import Draws, Purpose
 from unmask.records import Blocks, Flags, Integers, Reals, Vocabulary
 
 
@@ -68,12 +68,12 @@ class Units:
         """U: each unit's number in its row, from 0."""
         return np.arange(len(self.rows)) - self.first[self.rows]
 
-    def members(self, some: Integers) -> tuple[Integers, Integers]:
+    def members(self, indices: Integers) -> tuple[Integers, Integers]:
         """The positions of the tokens of some units, and how many each unit has."""
         if self.single:
-            return self.positions[some], np.ones(len(some), dtype=np.int64)
-        sizes = self.sizes[some]
-        place = np.arange(sizes.sum()) + np.repeat(self.starts[some] - (np.cumsum(sizes) - sizes), sizes)
+            return self.positions[indices], np.ones(len(indices), dtype=np.int64)
+        sizes = self.sizes[indices]
+        place = np.arange(sizes.sum()) + np.repeat(self.starts[indices] - (np.cumsum(sizes) - sizes), sizes)
         return self.positions[place], sizes
 
 
@@ -184,7 +184,7 @@ def _cumulated(each: Units, weights: Reals, draws: Draws) -> Integers:
     mean = float(share @ np.arange(1, len(share) + 1))
     width = int(each.counts.max(initial=0) / mean) + 8
     while True:  # a width too small is doubled: the first lengths stay the same, as they are keyed by their number
-        lengths = 1 + np.searchsorted(np.cumsum(share)[:-1], draws.grid(Stream.LENGTH, width), side="right")
+        lengths = 1 + np.searchsorted(np.cumsum(share)[:-1], draws.grid(Purpose.LENGTH, width), side="right")
         ends = np.cumsum(lengths, axis=1)
         if (ends[:, -1] >= each.counts).all():
             break

@@ -30,8 +30,9 @@ from unmask.pretraining.recipes import recipe
 from unmask.quantities import bar
 from unmask.results import Demonstrated, Evaluated, Filled, Prepared
 from unmask.runs.directory import Run
-from unmask.tokens.store.dataset import Dataset, prepare
-from unmask.tokens.tokenizer.tokenizer import encode
+from unmask.tokens.prepare import prepare
+from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.tokenizer.encode import encode
 from unmask.training.budget import Budget
 
 SENTENCES = 5

@@ -1,37 +1,74 @@
 """What a policy really does, measured on real blocks.
 
-In go blocks and a plan, out comes an `Audited`: the rate and its spread, the split, the lengths of what is hidden
-together, whether any position is favoured, whether anything special was touched, and how fast it went.
+In go blocks and a schedule, or a data directory and a policy, out comes an `Audited`: the rate and its spread, the
+split, the lengths of what is hidden together, whether any position is favoured, whether anything special was touched,
+and how fast it went.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from scipy.stats import chi2
 
-from unmask.corruption.schedule import Plan, corrupt_by
+from unmask.corruption.schedule import MaskingSchedule, corrupt_at, parse_schedule
 from unmask.corruption.units import eligible
 from unmask.errors import BadInput
+from unmask.progress import task
 from unmask.records import Blocks, Corrupted, Flags, Integers, Reals, Vocabulary
 from unmask.results import Audited
+from unmask.tokens.pack import AROUND, cut, packed, read_blocks
+from unmask.tokens.spans.lexicon import Lexicon, mark_phrases
+from unmask.tokens.spans.marked import Spans, mark_blocks, marked_spans
+from unmask.tokens.spans.phrases import phrase_lexicon
+from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.tokenizer.sentinels import sentinels_for
 
+BATCH = 64  # blocks at a time
 BINS = 21  # stretches of a row that are drawn
-TESTED = 7  # stretches that are tested: few, for a p-value that holds on a few hundred rows; odd, for its closed form
+TESTED = 7  # stretches that are tested: few, for a p-value that holds on a few hundred rows
 FEWEST = 20 * TESTED  # rows below which there is no p-value
 
 
-def audit(batches: Iterable[Blocks], plan: Plan, vocabulary: Vocabulary, *, seed: int = 0) -> Audited:
-    """Corrupt the blocks as the plan begins, and measure."""
+def audit_data(
+    path: Path | str,
+    policy: str = "token",
+    *,
+    rate: float | str | None = None,
+    split: str = "train",
+    length: int = 512,
+    blocks: int = 2048,
+    phrases: Sequence[str] = (),
+    seed: int = 0,
+) -> Audited:
+    """Audit a policy, or a schedule of several, on the first blocks of an epoch, packed as training packs them."""
+    dataset = Dataset.open(path)
+    masking = parse_schedule(policy, rate)
+    if length <= AROUND or blocks < 1:
+        raise BadInput(f"length {length} and blocks {blocks}: give a length over {AROUND} and 1 block or more")
+    if "sentinel" in masking.policies:
+        dataset = dataset.with_sentinels(sentinels_for(masking, length))
+    spans = {} if phrases else marked_spans(dataset, masking, split)
+    batches = _batches(dataset, split, length, blocks, seed, spans)
+    if phrases:
+        lexicon = phrase_lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
+        for kind in masking.spanned:
+            batches = _marked(batches, lexicon, dataset.vocabulary, kind)
+    return audit(batches, masking, dataset.vocabulary, seed=seed)
+
+
+def audit(batches: Iterable[Blocks], masking: MaskingSchedule, vocabulary: Vocabulary, *, seed: int = 0) -> Audited:
+    """Corrupt the blocks as the schedule begins, and measure."""
     seconds, all_tokens = 0.0, 0
     kinds = dict.fromkeys(("masked", "random", "kept", "sentinel"), 0)
     tallies: list[Tally] = []
     for blocks in batches:
         began = perf_counter()
-        corrupted = corrupt_by(blocks, plan, vocabulary, seed=seed)
+        corrupted = corrupt_at(blocks, masking, vocabulary, seed=seed)
         seconds += perf_counter() - began
         all_tokens += blocks.ids.size
         tallies.append(_tally(blocks, corrupted, vocabulary))
@@ -46,11 +83,11 @@ def audit(batches: Iterable[Blocks], plan: Plan, vocabulary: Vocabulary, *, seed
     low, high = np.percentile(rates, [5, 95]) if rows.any() else (0.0, 0.0)
     spread = np.maximum(total.bin_tokens.sum(axis=0), 1)
     return Audited(
-        policy=str(plan),
+        policy=str(masking),
         rows=len(rows),
         tokens=tokens,
         hidden=hidden,
-        asked=_asked(plan),
+        asked=_asked(masking),
         rate=hidden / max(tokens, 1),
         rate_low=float(low),
         rate_high=float(high),
@@ -128,12 +165,12 @@ def _kinds(corrupted: Corrupted, vocabulary: Vocabulary) -> dict[str, int]:
     return {"masked": int(masked.sum()), "kept": int(kept.sum()), "random": int((~masked & ~kept).sum())}
 
 
-def _asked(plan: Plan) -> float | None:
-    stage, rate = plan.at(0.0)
-    own = {policy.rate for policy in stage.members}
+def _asked(masking: MaskingSchedule) -> float | None:
+    stage, rate = masking.at(0.0)
+    rates = {policy.rate for policy in stage.members}
     if any(policy.properties.timed for policy in stage.members):
-        return (own.pop() if rate is None else rate) / 2  # t is uniform up to the rate
-    return rate if rate is not None else own.pop() if len(own) == 1 else None
+        return (rates.pop() if rate is None else rate) / 2  # t is uniform up to the rate
+    return rate if rate is not None else rates.pop() if len(rates) == 1 else None
 
 
 def _evenness(hidden: Integers, tokens: Integers) -> float | None:
@@ -151,14 +188,23 @@ def _evenness(hidden: Integers, tokens: Integers) -> float | None:
     spread = np.cov(excess, rowvar=False) / len(excess)
     freedom = int(np.linalg.matrix_rank(spread, hermitian=True))
     distance = float(mean @ np.linalg.pinv(spread, hermitian=True) @ mean)
-    return _tail(distance * (len(excess) - freedom) / (len(excess) - 1), freedom)  # Hotelling's correction
+    distance *= (len(excess) - freedom) / (len(excess) - 1)  # Hotelling's correction
+    return float(chi2.sf(distance, freedom)) if freedom else 1.0
 
 
-def _tail(value: float, freedom: int) -> float:
-    """P(χ² > value): in closed form for an even number of degrees of freedom, the next even one otherwise.
+def _batches(
+    dataset: Dataset, split: str, length: int, blocks: int, seed: int, spans: Mapping[str, Spans]
+) -> Iterator[Blocks]:
+    stream = dataset.split(split)
+    packing = packed(cut(stream.ends, length - AROUND), length, seed=seed, epoch=0)
+    count = min(blocks, packing.blocks)
+    with task("Auditing", total=count) as step:
+        for begin in range(0, count, BATCH):
+            end = min(begin + BATCH, count)
+            numbers = np.arange(begin, end)
+            yield mark_blocks(read_blocks(stream, packing, numbers, dataset.vocabulary), packing, spans)
+            step(end - begin)
 
-    >>> round(_tail(18.31, 10), 3)
-    0.05
-    """
-    terms = np.cumprod([1.0, *(value / 2 / n for n in range(1, (freedom + 1) // 2))])
-    return min(1.0, math.exp(-value / 2) * float(terms.sum())) if freedom else 1.0
+
+def _marked(batches: Iterator[Blocks], lexicon: Lexicon, vocabulary: Vocabulary, kind: str) -> Iterator[Blocks]:
+    return (mark_phrases(blocks, lexicon, vocabulary, kind=kind) for blocks in batches)

@@ -27,7 +27,7 @@ from unmask.pretraining.pretrain import Pretraining, pretrain
 from unmask.pretraining.settings import Recipe
 from unmask.progress import say
 from unmask.results import ComparedRun, Comparison, Figure, Probed, plain
-from unmask.tokens.collate import HELD_OUT_LENGTH
+from unmask.tokens.held_out import HELD_OUT_LENGTH
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint
 from unmask.training.budget import Budget

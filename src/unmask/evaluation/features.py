@@ -20,8 +20,9 @@ from unmask.models.load import from_directory, length_of
 from unmask.models.locate import model_directory
 from unmask.progress import task
 from unmask.records import Integers, Reals
-from unmask.tokens.tokenizer import tokenizer as tokenizers
-from unmask.tokens.tokenizer.tokenizer import Encoded, encode
+from unmask.tokens.bucket import batches_by_length
+from unmask.tokens.tokenizer.encode import Encoded, encode
+from unmask.tokens.tokenizer.load import load_tokenizer
 
 AT_ONCE = 8192  # tokens in a forward pass
 ROUND = 16  # rows are padded to multiples: a kernel for each shape would be kept in memory
@@ -38,9 +39,9 @@ class Encoder:
     @property
     def around(self) -> tuple[list[int], list[int]]:
         """What opens and what closes a row, where the tokenizer has such tokens."""
-        given = self.tokenizer
-        first = given.cls_token_id if given.cls_token_id is not None else given.bos_token_id
-        last = given.sep_token_id if given.sep_token_id is not None else given.eos_token_id
+        tokenizer = self.tokenizer
+        first = tokenizer.cls_token_id if tokenizer.cls_token_id is not None else tokenizer.bos_token_id
+        last = tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
         return [] if first is None else [first], [] if last is None else [last]
 
 
@@ -52,7 +53,7 @@ def load_encoder(path: Path) -> Encoder:
     except (ValueError, KeyError, OSError, RuntimeError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise BadInput(f"{directory}: cannot be loaded as a model of transformers: {reason}") from error
-    return encoder_of(model, tokenizers.load(directory))
+    return encoder_of(model, load_tokenizer(directory))
 
 
 def encoder_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> Encoder:
@@ -61,28 +62,28 @@ def encoder_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> En
     return Encoder(inner.eval(), tokenizer, length_of(model, tokenizer))
 
 
-def of_texts(encoder: Encoder, texts: Sequence[str]) -> Reals:
+def text_vectors(encoder: Encoder, texts: Sequence[str]) -> Reals:
     """N D: the mean over the tokens of each text; of a text without tokens, zeros."""
     rows = encode(encoder.tokenizer, texts)
-    found: list[Reals] = [np.zeros(0)] * len(rows)
+    means: list[Reals] = [np.zeros(0)] * len(rows)
     for number, vectors in _vectors(encoder, rows):
-        found[number] = vectors.mean(0) if len(vectors) else np.zeros(vectors.shape[1])
-    return np.stack(found)
+        means[number] = vectors.mean(0) if len(vectors) else np.zeros(vectors.shape[1])
+    return np.stack(means)
 
 
-def of_words(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[Reals]:
+def word_vectors(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[Reals]:
     """W D for each sentence: the first token of each word; of a word beyond what the model takes, zeros.
 
     Words are joined by a space.
     """
     rows = encode(encoder.tokenizer, [" ".join(words) for words in sentences], offsets=True)
-    found: list[Reals] = [np.zeros((0, 0))] * len(rows)
+    by_sentence: list[Reals] = [np.zeros((0, 0))] * len(rows)
     for number, vectors in _vectors(encoder, rows):
         first = _first_tokens(sentences[number], rows[number])
-        known = first < len(vectors)
-        found[number] = np.zeros((len(first), vectors.shape[1]))
-        found[number][known] = vectors[first[known]]
-    return found
+        inside = first < len(vectors)
+        by_sentence[number] = np.zeros((len(first), vectors.shape[1]))
+        by_sentence[number][inside] = vectors[first[inside]]
+    return by_sentence
 
 
 def _first_tokens(words: Sequence[str], row: Encoded) -> Integers:
@@ -99,25 +100,13 @@ def _vectors(encoder: Encoder, rows: Sequence[Encoded]) -> Iterator[tuple[int, R
     opening, closing = encoder.around
     room = (encoder.length or max((len(row.ids) for row in rows), default=0) + 2) - len(opening) - len(closing)
     inside = [row.ids[:room].tolist() for row in rows]
-    order = sorted(range(len(rows)), key=lambda number: len(inside[number]))
     with task("Reading", total=len(rows)) as step:
-        for numbers in _batches(order, [len(each) + 2 for each in inside]):
+        for numbers in batches_by_length([len(each) + 2 for each in inside], tokens=AT_ONCE):
             batch = [[*opening, *inside[number], *closing] or [0] for number in numbers]
-            for number, vectors in zip(numbers, _forward(encoder, batch), strict=True):
+            for number, vectors in zip(numbers.tolist(), _forward(encoder, batch), strict=True):
                 begin = len(opening)
                 yield number, vectors[begin : begin + len(inside[number])].astype(np.float64)
             step(len(numbers))
-
-
-def _batches(order: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
-    some: list[int] = []
-    for number in order:
-        if some and (len(some) + 1) * lengths[number] > AT_ONCE:
-            yield some
-            some = []
-        some.append(number)
-    if some:
-        yield some
 
 
 def _forward(encoder: Encoder, batch: Sequence[Sequence[int]]) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -128,6 +117,6 @@ def _forward(encoder: Encoder, batch: Sequence[Sequence[int]]) -> np.ndarray[Any
     ids = torch.tensor([[*row, *[pad] * (width - len(row))] for row in batch])
     real = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in batch])
     device = encoder.model.device
-    said = encoder.model(input_ids=ids.to(device), attention_mask=real.to(device))
-    vectors: np.ndarray[Any, np.dtype[np.float32]] = said.last_hidden_state.float().cpu().numpy()
+    output = encoder.model(input_ids=ids.to(device), attention_mask=real.to(device))
+    vectors: np.ndarray[Any, np.dtype[np.float32]] = output.last_hidden_state.float().cpu().numpy()
     return vectors

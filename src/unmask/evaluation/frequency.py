@@ -19,10 +19,10 @@ BANDS = ("rank 1 to 100", "101 to 1,000", "1,001 to 10,000", "rarer or unseen", 
 NO_WORD = len(BANDS) - 1
 
 
-def ranks(texts: Iterable[str]) -> dict[str, int]:
+def word_ranks(texts: Iterable[str]) -> dict[str, int]:
     """The rank of each word by how often it occurs, from 1; equals in the order of the alphabet.
 
-    >>> ranks(["The cat, the dog.", "A dog"])
+    >>> word_ranks(["The cat, the dog.", "A dog"])
     {'dog': 1, 'the': 2, 'a': 3, 'cat': 4}
     """
     counts = Counter(word.casefold() for text in texts for word in WORD.findall(text))
@@ -30,12 +30,12 @@ def ranks(texts: Iterable[str]) -> dict[str, int]:
     return {word: rank for rank, word in enumerate(ordered, start=1)}
 
 
-def bands(text: str, offsets: NDArray[np.int32], rank: Mapping[str, int]) -> NDArray[np.int8]:
+def token_bands(text: str, offsets: NDArray[np.int32], rank: Mapping[str, int]) -> NDArray[np.int8]:
     """The band of each token (L offsets: its first character, and the one after its last).
 
     A token that covers several words has the band of the first, a part of a word that of the whole word.
 
-    >>> [BANDS[band] for band in bands("the gnu.", np.array([[0, 3], [4, 6], [6, 7], [7, 8]]), {"the": 1})]
+    >>> [BANDS[band] for band in token_bands("the gnu.", np.array([[0, 3], [4, 6], [6, 7], [7, 8]]), {"the": 1})]
     ['rank 1 to 100', 'rarer or unseen', 'rarer or unseen', 'no word: punctuation']
     """
     words = list(WORD.finditer(text))

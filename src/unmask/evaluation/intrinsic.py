@@ -3,7 +3,7 @@
 In: any masked LM directory and a data directory. Out: `Evaluated`. The validation documents are encoded with
 the model's own tokenizer, cut into pieces, each alone in its row, and hidden by the `token` policy. What is
 hidden depends on the text, the tokenizer, the length, the rate and the seed, never on the model or the batch
-size (`unmask.tokens.collate.HeldOutSet`, which training validates on too).
+size (`unmask.tokens.held_out.HeldOutSet`, which training validates on too).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from unmask.errors import BadInput, Damaged
-from unmask.evaluation.frequency import BANDS, bands, ranks
+from unmask.evaluation.frequency import BANDS, token_bands, word_ranks
 from unmask.evaluation.intervals import mean, share
 from unmask.models.inputs import as_inputs
 from unmask.models.load import Loaded, load
@@ -27,9 +27,9 @@ from unmask.models.sparse import logits_at
 from unmask.progress import task
 from unmask.records import Batch, Flags, Ids, Integers
 from unmask.results import Breakdown, Evaluated, Figure
-from unmask.tokens.collate import HeldOutSet
+from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
-from unmask.tokens.tokenizer.tokenizer import encode
+from unmask.tokens.tokenizer.encode import encode
 
 KINDS = ("masked", "random", "kept")  # what the model saw where a token was hidden
 SAMPLE = 8 << 20  # characters of training text that word ranks, and foreign token counts, are taken from
@@ -85,27 +85,27 @@ def evaluate(
     if length < 3 or (loaded.length is not None and length > loaded.length):
         raise BadInput(f"--length {length}: this model takes rows of 3 to {loaded.length or inf:,} tokens")
     sample = dataset.sample("train", SAMPLE)
-    text = encoded(loaded, dataset.texts("valid"), ranks(sample))
+    text = encode_documents(loaded, dataset.texts("valid"), word_ranks(sample))
     examples = HeldOutSet.of(text, loaded.vocabulary, length=length, rate=rate, seed=seed)
-    restored = restore(loaded, examples, text, limit, batch)
+    restored = restore_hidden(loaded, examples, text, limit, batch)
     counts = _training_counts(loaded, dataset, sample)
     return figures(model, data, restored, counts, len(text.ids) / text.bytes)
 
 
-def encoded(loaded: Loaded, texts: Iterable[str], rank: Mapping[str, int]) -> Text:
+def encode_documents(loaded: Loaded, texts: Iterable[str], rank: Mapping[str, int]) -> Text:
     """Encode documents with the model's tokenizer."""
     ids, starts, sizes, of_word, size = [], [], [], [], 0
     documents = iter(texts)
     with task("Encoding") as step:
-        while some := list(islice(documents, AT_ONCE)):
-            for text, document in zip(some, encode(loaded.tokenizer, some, offsets=True), strict=True):
+        while batch := list(islice(documents, AT_ONCE)):
+            for text, document in zip(batch, encode(loaded.tokenizer, batch, offsets=True), strict=True):
                 assert document.offsets is not None
                 ids.append(document.ids)
                 starts.append(document.word_starts)
                 sizes.append(len(document.ids))
-                of_word.append(bands(text, document.offsets, rank))
+                of_word.append(token_bands(text, document.offsets, rank))
                 size += len(text.encode())
-            step(len(some))
+            step(len(batch))
     if not size:
         raise BadInput("there are no held-out documents to measure on; prepare the data from more text")
     ends = np.cumsum(sizes, dtype=np.int64)
@@ -113,9 +113,9 @@ def encoded(loaded: Loaded, texts: Iterable[str], rank: Mapping[str, int]) -> Te
 
 
 @torch.inference_mode()
-def restore(loaded: Loaded, examples: HeldOutSet, text: Text, limit: int | None, tokens: int) -> Restored:
+def restore_hidden(loaded: Loaded, examples: HeldOutSet, text: Text, limit: int | None, tokens: int) -> Restored:
     """Have the model restore every hidden token."""
-    parts, pieces = [], examples.plan.pieces
+    batches, pieces = [], examples.packing.pieces
     with task("Evaluating", total=min(limit or len(text.ids), len(text.ids))) as step:
         for held_out in examples.batches(tokens, limit):
             batch = held_out.batch
@@ -124,11 +124,11 @@ def restore(loaded: Loaded, examples: HeldOutSet, text: Text, limit: int | None,
             piece = batch.numbers[rows]
             places = pieces.starts[piece] + columns - 1  # in the text; the opening token comes first in a row
             kinds = _kinds(batch.ids.reshape(-1)[batch.predicted], batch.targets, loaded.vocabulary.mask)
-            parts.append((batch.targets, pieces.documents[piece], kinds, text.bands[places], losses, ranks))
+            batches.append((batch.targets, pieces.documents[piece], kinds, text.bands[places], losses, ranks))
             step(int(pieces.lengths[batch.numbers].sum()))
-    if not sum(len(targets) for targets, *_ in parts):
+    if not sum(len(targets) for targets, *_ in batches):
         raise BadInput("the held-out text has no token to hide; prepare the data from more text")
-    return Restored(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    return Restored(*(np.concatenate(arrays) for arrays in zip(*batches, strict=True)))
 
 
 def _judged(loaded: Loaded, batch: Batch) -> tuple[NDArray[np.float64], Integers]:
@@ -177,13 +177,13 @@ def figures(model: Path, data: Path, restored: Restored, counts: Integers, token
 
 def _by(names: tuple[str, ...], groups: NDArray[np.int8], restored: Restored) -> dict[str, Breakdown]:
     """The figures of each group that has a hidden token."""
-    parts = {}
+    figures = {}
     for number, name in enumerate(names):
         if (inside := groups == number).any():
             loss = mean(restored.losses[inside], restored.documents[inside])
             top1 = share(restored.ranks[inside] < 1, restored.documents[inside])
-            parts[name] = Breakdown(positions=int(inside.sum()), loss=loss, top1=top1)
-    return parts
+            figures[name] = Breakdown(positions=int(inside.sum()), loss=loss, top1=top1)
+    return figures
 
 
 def _kinds(seen: Integers, targets: Integers, mask: int) -> NDArray[np.int8]:
@@ -193,8 +193,8 @@ def _kinds(seen: Integers, targets: Integers, mask: int) -> NDArray[np.int8]:
 
 def _training_counts(loaded: Loaded, dataset: Dataset, sample: list[str]) -> Integers:
     """How often the model's tokens occur in the training text, or in a sample if its tokenizer is foreign."""
-    own = dataset.tokenizer().backend_tokenizer.to_str()
-    if own == loaded.tokenizer.backend_tokenizer.to_str():
+    trained_on = dataset.tokenizer().backend_tokenizer.to_str()
+    if trained_on == loaded.tokenizer.backend_tokenizer.to_str():
         return dataset.counts
     counts = np.zeros(loaded.vocabulary.size, dtype=np.int64)
     for document in encode(loaded.tokenizer, sample):

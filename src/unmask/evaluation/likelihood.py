@@ -17,7 +17,7 @@ from unmask.pretraining.validation import MaskedValidation, measure_objective
 from unmask.progress import task
 from unmask.records import Integers
 from unmask.results import Figure
-from unmask.tokens.pack import Plan
+from unmask.tokens.pack import Packing
 
 GROUPS = 40  # of documents, at the most, whose costs tell how sure their mean is
 
@@ -27,18 +27,18 @@ def bits_per_byte(learner: Module, validation: MaskedValidation) -> Figure | Non
     examples = validation.own_examples
     if examples is None:
         return None
-    plan = examples.plan
-    group = plan.pieces.documents % GROUPS
+    packing = examples.packing
+    group = packing.pieces.documents % GROUPS
     bits, tokens = [], []
     with task("Weighing", total=GROUPS) as step:
         for number in np.unique(group):
             some = np.flatnonzero(group == number)
             # each group has draws of its own, or their costs would be alike by chance
-            apart = replace(examples, plan=_only(plan, some), seed=examples.seed + int(number))
+            apart = replace(examples, packing=_only(packing, some), seed=examples.seed + int(number))
             sums = measure_objective(learner, validation.objective, apart)
             if "bits_per_token" not in sums.figures:
                 return None
-            tokens.append(int(plan.pieces.lengths[some].sum()))
+            tokens.append(int(packing.pieces.lengths[some].sum()))
             bits.append(sums.figures["bits_per_token"] * tokens[-1])
             step(1)
     per_byte = validation.dataset.tokens_per_byte
@@ -46,11 +46,11 @@ def bits_per_byte(learner: Module, validation: MaskedValidation) -> Figure | Non
     return Figure(cost.value * per_byte, cost.low * per_byte, cost.high * per_byte)
 
 
-def _only(plan: Plan, pieces: Integers) -> Plan:
-    """Some pieces of a plan in which each is alone in its row."""
-    chosen = plan.pieces
+def _only(packing: Packing, pieces: Integers) -> Packing:
+    """Some pieces of a packing in which each is alone in its row."""
+    chosen = packing.pieces
     chosen = replace(
         chosen, starts=chosen.starts[pieces], lengths=chosen.lengths[pieces], documents=chosen.documents[pieces]
     )
     count = np.arange(len(pieces) + 1)
-    return replace(plan, pieces=chosen, order=count[:-1], edges=count)
+    return replace(packing, pieces=chosen, order=count[:-1], edges=count)

@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from unmask.evaluation.features import Encoder, of_texts, of_words
+from unmask.evaluation.features import Encoder, text_vectors, word_vectors
 from unmask.evaluation.questions import NONE, Question
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Figure
@@ -58,8 +58,8 @@ def rows_of(question: Question) -> Rows:
 def vectors_of(encoder: Encoder, question: Question) -> Reals:
     """What the model knows of each row."""
     if question.kind == "classification":
-        return of_texts(encoder, question.items)  # type: ignore[arg-type]
-    return np.concatenate(of_words(encoder, question.items))
+        return text_vectors(encoder, question.items)  # type: ignore[arg-type]
+    return np.concatenate(word_vectors(encoder, question.items))
 
 
 def probe(encoder: Encoder, question: Question) -> Figure:

@@ -8,7 +8,7 @@ tokens are never offered.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,11 +17,12 @@ import torch
 from torch import Tensor
 
 from unmask.errors import BadInput, Damaged
+from unmask.inference.encode import Row, encode_rows
 from unmask.models.load import Loaded
 from unmask.models.sparse import logits_at
 from unmask.progress import task
 from unmask.results import Filled, Guess
-from unmask.tokens.tokenizer import tokenizer as tokenizers
+from unmask.tokens.bucket import batches_by_length
 
 BLANK = "[MASK]"  # understood for every model, whatever its own mask token is
 BATCH = 8_192  # tokens in a forward pass, padding among them
@@ -59,43 +60,44 @@ def fill(
     """Fill the blanks of texts; `lines` are the numbers that errors name, where texts are lines of a file."""
     if top < 1:
         raise BadInput(f"--top {top}: ask for at least one candidate")
-    questions = read(loaded, texts, [f"line {line}" for line in lines] or list(map(_quoted, texts)))
+    questions = read_questions(loaded, texts, [f"line {line}" for line in lines] or list(map(_quoted, texts)))
     wanted = [choices(loaded, question, targets) for question in questions] if targets else []
     spell = speller(loaded)
     filled: dict[int, Filled] = {}
     with task("Filling", total=len(questions)) as step, torch.inference_mode():
-        for batch in _batches([len(question.ids) for question in questions]):
+        lengths = [len(question.ids) for question in questions]
+        for batch in batches_by_length(lengths, tokens=BATCH, rows=ROWS):
             rows = iter(_probabilities(loaded, [questions[n] for n in batch]))
-            for n in batch:
-                own = [next(rows) for _ in questions[n].blanks]
+            for n in batch.tolist():
+                distributions = [next(rows) for _ in questions[n].blanks]
                 if targets:
-                    candidates = [_ordered(row, choice) for row, choice in zip(own, wanted[n], strict=True)]
+                    candidates = [_ordered(row, choice) for row, choice in zip(distributions, wanted[n], strict=True)]
                 else:
-                    candidates = [_likeliest(row, top, spell) for row in own]
+                    candidates = [_likeliest(row, top, spell) for row in distributions]
                 filled[n] = complete(questions[n], candidates)
             step(len(batch))
     return [filled[n] for n in range(len(questions))]
 
 
-def read(loaded: Loaded, texts: Sequence[str], places: Sequence[str]) -> list[Question]:
+def read_questions(loaded: Loaded, texts: Sequence[str], places: Sequence[str]) -> list[Question]:
     """Find the blanks of texts, or say in one line which text cannot be asked, and why."""
-    own = loaded.tokenizer.mask_token
-    parts = [_between_blanks(text, place, own) for text, place in zip(texts, places, strict=True)]
+    mask = loaded.tokenizer.mask_token
+    contexts = [_between_blanks(text, place, mask) for text, place in zip(texts, places, strict=True)]
     questions = []
-    encoded = encode(loaded, [own.join(between) for between in parts])
-    for text, place, between, (ids, _) in zip(texts, places, parts, encoded, strict=True):
+    rows = encode_rows(loaded, [mask.join(between) for between in contexts], blanks=True)
+    for text, place, between, (ids, _) in zip(texts, places, contexts, rows, strict=True):
         if loaded.length is not None and len(ids) > loaded.length:
             raise BadInput(f"{place}: {len(ids):,} tokens, but this model takes {loaded.length:,}: shorten the text")
-        blanks = [n for n, token in enumerate(ids) if token == loaded.vocabulary.mask]
-        questions.append(Question(text, between, ids, blanks))
+        blanks = np.flatnonzero(ids == loaded.vocabulary.mask).tolist()
+        questions.append(Question(text, between, ids.tolist(), blanks))
     return questions
 
 
-def _between_blanks(text: str, place: str, own: str) -> tuple[str, ...]:
-    blank = BLANK if own == BLANK else f"{BLANK} or {own}"
+def _between_blanks(text: str, place: str, mask: str) -> tuple[str, ...]:
+    blank = BLANK if mask == BLANK else f"{BLANK} or {mask}"
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise BadInput(f"{place}: the text is not valid Unicode: give it as UTF-8")
-    between = tuple(re.split(f"{re.escape(BLANK)}|{re.escape(own)}", text))
+    between = tuple(re.split(f"{re.escape(BLANK)}|{re.escape(mask)}", text))
     wrong = MISSPELT.search(" ".join(between))
     if wrong is None and len(between) == 1:
         wrong = OTHERWISE.search(text)
@@ -106,36 +108,20 @@ def _between_blanks(text: str, place: str, own: str) -> tuple[str, ...]:
     return between
 
 
-def encode(loaded: Loaded, texts: Sequence[str]) -> Iterator[tuple[list[int], list[tuple[int, int]]]]:
-    """The tokens of texts and where each stands; the mask is the only special token that a text can spell."""
-    vocabulary, tokenizer = loaded.vocabulary, loaded.tokenizer
-    read_as_text = set(vocabulary.special) - {vocabulary.mask, tokenizer.unk_token_id}
-    encoded = tokenizer(list(texts), split_special_tokens=False, return_offsets_mapping=True) if texts else {}
-    every = zip(texts, encoded.get("input_ids", ()), encoded.get("offset_mapping", ()), strict=True)
-    for text, ids, offsets in every:
-        for n in reversed(range(len(ids))):
-            start, end = offsets[n]
-            if start < end and ids[n] in read_as_text:
-                (spelt,) = tokenizers.encode(tokenizer, [text[start:end]])
-                ids[n : n + 1] = spelt.ids.tolist()
-                offsets[n : n + 1] = [(start, end)] * len(spelt.ids)
-        yield ids, offsets
-
-
 def choices(loaded: Loaded, question: Question, targets: Sequence[str]) -> list[dict[int, str]]:
     """For each blank the tokens of the target words, and how they read in the text."""
-    mask, found = loaded.tokenizer.mask_token, []
+    mask, by_blank = loaded.tokenizer.mask_token, []
     for blank in range(1, len(question.between)):
         before, after = mask.join(question.between[:blank]), mask.join(question.between[blank:])
         texts = [f"{before}{target}{after}" for target in targets]
         tokens: dict[int, str] = {}
-        for target, (ids, offsets) in zip(targets, encode(loaded, texts), strict=True):
-            tokens.update(_token(loaded, target, ids, offsets, len(before)))
-        found.append(tokens)
-    return found
+        for target, row in zip(targets, encode_rows(loaded, texts, blanks=True), strict=True):
+            tokens.update(_token(loaded, target, row, len(before)))
+        by_blank.append(tokens)
+    return by_blank
 
 
-def _token(loaded: Loaded, target: str, ids: list[int], offsets: list[tuple[int, int]], start: int) -> dict[int, str]:
+def _token(loaded: Loaded, target: str, row: Row, start: int) -> dict[int, str]:
     """The one token that is the target where it stands in the text, or that the vocabulary spells so.
 
     "cat" at the start and " cat" in the middle of a text are different tokens of a byte-level vocabulary, so
@@ -143,15 +129,16 @@ def _token(loaded: Loaded, target: str, ids: list[int], offsets: list[tuple[int,
     of one.
     """
     end, vocabulary = start + len(target), loaded.vocabulary
-    covering = [n for n, (first, last) in enumerate(offsets) if first < end and last > start]
+    covering = (row.offsets[:, 0] < end) & (row.offsets[:, 1] > start)
+    ids = row.ids[covering].tolist()
     if not target.strip() or BLANK in target or loaded.tokenizer.mask_token in target:
         raise BadInput(f"the target {target!r} is not a word: give the texts before --targets")
-    if len(covering) == 1 and offsets[covering[0]][1] == end and not vocabulary.is_special[ids[covering[0]]]:
-        return {ids[covering[0]]: f" {target}"}
+    if len(ids) == 1 and row.offsets[covering][0, 1] == end and not vocabulary.is_special[ids[0]]:
+        return {ids[0]: f" {target}"}
     token = loaded.tokenizer.get_vocab().get(target)
     if token is not None and not vocabulary.is_special[token]:
         return {token: speller(loaded)(token)}
-    pieces = loaded.tokenizer.convert_ids_to_tokens([ids[n] for n in covering])
+    pieces = loaded.tokenizer.convert_ids_to_tokens(ids)
     if loaded.tokenizer.unk_token in pieces:
         raise BadInput(f"the target {target!r} is not in this vocabulary")
     raise BadInput(f"the target {target!r} is {len(pieces)} tokens here ({' '.join(pieces)}), but a blank holds one")
@@ -235,18 +222,6 @@ def _probabilities(loaded: Loaded, questions: Sequence[Question]) -> Tensor:
     probabilities[:, list(loaded.vocabulary.special)] = 0
     probabilities[:, loaded.vocabulary.size :] = 0  # rows that only round the matrix up
     return probabilities.cpu()
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Texts of like length together, as many as a forward pass takes."""
-    batch: list[int] = []
-    for n in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and (len(batch) == ROWS or lengths[n] * (len(batch) + 1) > BATCH):
-            yield batch
-            batch = []
-        batch.append(n)
-    if batch:
-        yield batch
 
 
 def _quoted(text: str) -> str:

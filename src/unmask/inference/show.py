@@ -11,14 +11,15 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from unmask.corruption.policy import POLICIES
-from unmask.corruption.schedule import Plan, corrupt_by, parse
+from unmask.corruption.schedule import MaskingSchedule, corrupt_at, parse_schedule
 from unmask.errors import BadInput
 from unmask.records import Blocks, Corrupted, Vocabulary
 from unmask.results import Shown, ShownToken
-from unmask.tokens.spans.lexicon import mark
-from unmask.tokens.spans.phrases import lexicon
+from unmask.tokens.spans.lexicon import mark_phrases
+from unmask.tokens.spans.phrases import phrase_lexicon
+from unmask.tokens.tokenizer.encode import encode
+from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.sentinels import add_sentinels, sentinel_vocabulary
-from unmask.tokens.tokenizer.tokenizer import encode, vocabulary
 
 
 def show(
@@ -30,19 +31,19 @@ def show(
     seed: int = 0,
     phrases: Sequence[str] = (),
 ) -> Shown:
-    """One text under one policy, or a plan of several; `phrases` are what entity, phrase and collocation mark."""
-    plan = parse(policy, rate)
-    if plan.needs_sentinels:
+    """One text under one policy, or a schedule of several; `phrases` are what entity, phrase and collocation mark."""
+    masking = parse_schedule(policy, rate)
+    if masking.needs_sentinels:
         tokenizer = _with_sentinels(tokenizer)
-        known = sentinel_vocabulary(tokenizer)
+        vocabulary = sentinel_vocabulary(tokenizer)
     else:
-        known = vocabulary(tokenizer)
-    blocks = _row(tokenizer, text, known)
-    for kind in plan.spanned:
+        vocabulary = vocabulary_of(tokenizer)
+    blocks = _row(tokenizer, text, vocabulary)
+    for kind in masking.spanned:
         if not phrases:
             raise BadInput(f"policy {kind!r} hides spans: give --phrases, a file with a phrase a line")
-        blocks = mark(blocks, lexicon(tokenizer, phrases), known, kind=kind)
-    return _shown(policy, blocks, plan, known, tokenizer, seed)
+        blocks = mark_phrases(blocks, phrase_lexicon(tokenizer, phrases), vocabulary, kind=kind)
+    return _shown(policy, blocks, masking, vocabulary, tokenizer, seed)
 
 
 def show_all(
@@ -67,26 +68,31 @@ def _with_sentinels(tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFa
     return made
 
 
-def _row(tokenizer: PreTrainedTokenizerFast, text: str, known: Vocabulary) -> Blocks:
+def _row(tokenizer: PreTrainedTokenizerFast, text: str, vocabulary: Vocabulary) -> Blocks:
     """The text as one block, with its opening and closing token."""
     (encoded,) = encode(tokenizer, [text])
     if not len(encoded.ids):
         raise BadInput("the text is empty: there is nothing to hide")
-    ids = np.concatenate(([known.start], encoded.ids, [known.end])).astype(np.int32)[None]
+    ids = np.concatenate(([vocabulary.start], encoded.ids, [vocabulary.end])).astype(np.int32)[None]
     starts = np.concatenate(([False], encoded.word_starts, [False]))[None]
     return Blocks(ids, starts, np.ones_like(ids), np.zeros(1, dtype=np.int64), 0)
 
 
 def _shown(
-    policy: str, blocks: Blocks, plan: Plan, known: Vocabulary, tokenizer: PreTrainedTokenizerFast, seed: int
+    policy: str,
+    blocks: Blocks,
+    masking: MaskingSchedule,
+    vocabulary: Vocabulary,
+    tokenizer: PreTrainedTokenizerFast,
+    seed: int,
 ) -> Shown:
-    corrupted = corrupt_by(blocks, plan, known, seed=seed)
+    corrupted = corrupt_at(blocks, masking, vocabulary, seed=seed)
     spell = _Spelling(tokenizer)
     unit = np.zeros(blocks.ids.shape, dtype=np.int64)
     if corrupted.units is not None:
         unit[corrupted.hidden] = corrupted.units + 1
     order = np.zeros_like(unit[0]) if corrupted.order is None else corrupted.order[0]
-    seen = list(_seen(blocks, corrupted, known))
+    seen = list(_seen(blocks, corrupted, vocabulary))
     pieces = [
         ShownToken(spell(original), spell(shown) if kind != "gone" else "", kind, int(number), int(nth))
         for original, (shown, kind), number, nth in zip(blocks.ids[0].tolist(), seen, unit[0], order, strict=True)
@@ -96,20 +102,20 @@ def _shown(
         policy=policy,
         pieces=tuple(pieces[1:-1]),
         hidden=int(corrupted.hidden.sum()),
-        tokens=int((~known.is_special[blocks.ids]).sum()),
+        tokens=int((~vocabulary.is_special[blocks.ids]).sum()),
         answer=answer,
         time=None if corrupted.times is None else float(corrupted.times[0]),
     )
 
 
-def _seen(blocks: Blocks, corrupted: Corrupted, known: Vocabulary) -> Iterator[tuple[int, str]]:
+def _seen(blocks: Blocks, corrupted: Corrupted, vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
     """For each position of the row what is shown there, and as what."""
     hidden = corrupted.hidden[0].tolist()
     originals = blocks.ids[0].tolist()
     same = "kept" if corrupted.order is None else "asked"
     if corrupted.answer is None:
         for original, shown, is_hidden in zip(originals, corrupted.ids[0].tolist(), hidden, strict=True):
-            kind = "masked" if shown == known.mask else same if shown == original else "random"
+            kind = "masked" if shown == vocabulary.mask else same if shown == original else "random"
             yield shown, kind if is_hidden else "shown"
         return
     row: Iterator[int] = iter(corrupted.ids[0].tolist())

@@ -28,7 +28,7 @@ from transformers.utils import logging
 from unmask.errors import BadInput, Damaged
 from unmask.models.locate import model_directory
 from unmask.records import Vocabulary
-from unmask.tokens.tokenizer import tokenizer as tokenizers
+from unmask.tokens.tokenizer.load import load_tokenizer, vocabulary_of
 
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
@@ -49,8 +49,8 @@ def load(path: Path) -> Loaded:
     """Load the model of a run or of a model directory."""
     directory = model_directory(path)
     config = _config(directory)
-    tokenizer = tokenizers.load(directory)
-    vocabulary = tokenizers.vocabulary(tokenizer)
+    tokenizer = load_tokenizer(directory)
+    vocabulary = vocabulary_of(tokenizer)
     if not len(vocabulary.ordinary):  # transformers makes up an empty one where the files are missing
         raise BadInput(f"{directory}: has no tokenizer, tokenizer.json is missing")
     if (rows := config.get_text_config().vocab_size) < vocabulary.size:

@@ -22,12 +22,12 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from unmask.corruption.schedule import parse
+from unmask.corruption.schedule import parse_schedule
 from unmask.pretraining.feed import Feed
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.settings import Recipe
 from unmask.records import Flags, Ids, Integers, Vocabulary
-from unmask.tokens.spans.spans import Spans
+from unmask.tokens.spans.marked import Spans
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.shards import Shards
 from unmask.training.job import MicroBatch, micro_batches_of
@@ -230,6 +230,6 @@ class Repeated:
 def without_marks(recipe: Recipe) -> Recipe:
     """The recipe on text in which nothing is marked: where it hides marked spans, words are as good for counting."""
     settings = recipe.settings
-    if settings.policy is None or not parse(settings.policy, settings.rate).spanned:
+    if settings.policy is None or not parse_schedule(settings.policy, settings.rate).spanned:
         return recipe
     return replace(recipe, settings=replace(settings, policy="word", phrases=None))

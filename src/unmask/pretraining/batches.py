@@ -13,15 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unmask.corruption.rows import joined
-from unmask.corruption.schedule import Plan as Hiding
-from unmask.corruption.schedule import corrupt_by
-from unmask.records import Batch, Blocks, Corrupted, Integers, Vocabulary
+from unmask.corruption.rows import join_examples
+from unmask.corruption.schedule import MaskingSchedule, corrupt_at
+from unmask.records import Batch, Blocks, Corrupted, Integers, TokenStream, Vocabulary
 from unmask.tokens.collate import collate
-from unmask.tokens.pack import AROUND, Pieces, Plan, Stream, cut, grouped, packed, read_blocks
-from unmask.tokens.sample import Sampling, sampled
-from unmask.tokens.spans.lexicon import Lexicon, mark
-from unmask.tokens.spans.spans import Spans, mark_blocks
+from unmask.tokens.pack import AROUND, Packing, Pieces, cut, grouped, packed, read_blocks
+from unmask.tokens.sample import Sampling, sample_pieces
+from unmask.tokens.spans.lexicon import Lexicon, mark_phrases
+from unmask.tokens.spans.marked import Spans, mark_blocks
 
 ROUND = 16  # rows that are not packed have any length, and oneDNN keeps a kernel for each: these are few
 
@@ -39,44 +38,44 @@ class BlockRange(NamedTuple):
 class MaskedBatches:
     """The blocks of every epoch, with something hidden."""
 
-    stream: Stream
+    stream: TokenStream
     vocabulary: Vocabulary
-    hiding: Hiding | None
+    masking: MaskingSchedule | None
     length: int
     batch_size: int  # blocks in a step
     micro_batch: int  # blocks in a micro-batch
     seed: int
     marks: Mapping[str, Lexicon] = field(default_factory=dict)  # phrases that are hidden whole, by the kind of span
     spans: Mapping[str, Spans] = field(default_factory=dict)  # the same as the data marks them
-    fresh: bool = True  # another packing and other hidden tokens in each epoch
+    redraw: bool = True  # another packing and other hidden tokens in each epoch
     packs: bool = True  # several documents in a block; else each in its own, blocks of like length together
     sampling: Sampling | None = None  # documents left out and repeated, so that their groups are more alike in size
 
     def batch(self, blocks: BlockRange) -> Batch:
         """The batch of some blocks; they may lie in two epochs or, on little text, in many."""
         begin, end, hides, progress = blocks
-        hiding = self.hiding if hides else None
+        masking = self.masking if hides else None
         parts: list[tuple[Blocks, Corrupted]] = []
         while begin < end:
             epoch, number = divmod(begin, self.per_epoch)
             count = min(end - begin, self.per_epoch - number)
             rows = self._blocks(self.plan(epoch), np.arange(number, number + count))
-            parts.append((rows, self._hide(rows, hiding, progress)))
+            parts.append((rows, self._hide(rows, masking, progress)))
             begin += count
         return collate(*(parts[0] if len(parts) == 1 else _stacked(parts, self.vocabulary.pad)))
 
-    def _blocks(self, plan: Plan, numbers: Integers) -> Blocks:
+    def _blocks(self, plan: Packing, numbers: Integers) -> Blocks:
         blocks = read_blocks(self.stream, plan, numbers, self.vocabulary, multiple=1 if self.packs else ROUND)
         return mark_blocks(blocks, plan, self.spans)
 
-    def _hide(self, blocks: Blocks, hiding: Hiding | None, progress: float) -> Corrupted:
+    def _hide(self, blocks: Blocks, masking: MaskingSchedule | None, progress: float) -> Corrupted:
         for kind, lexicon in self.marks.items():
-            blocks = mark(blocks, lexicon, self.vocabulary, kind=kind)
-        return corrupt_by(blocks, hiding, self.vocabulary, seed=self.seed, progress=progress)
+            blocks = mark_phrases(blocks, lexicon, self.vocabulary, kind=kind)
+        return corrupt_at(blocks, masking, self.vocabulary, seed=self.seed, progress=progress)
 
-    def plan(self, epoch: int) -> Plan:
+    def plan(self, epoch: int) -> Packing:
         """The packing of an epoch, from whose number all draws come too."""
-        return _plan(self, epoch if self.fresh else 0)
+        return _plan(self, epoch if self.redraw else 0)
 
     @cached_property
     def per_epoch(self) -> int:
@@ -90,10 +89,10 @@ class MaskedBatches:
 
 
 @lru_cache(maxsize=2)  # a step may lie in two epochs
-def _plan(batches: MaskedBatches, epoch: int) -> Plan:
+def _plan(batches: MaskedBatches, epoch: int) -> Packing:
     pieces, length, seed = batches.pieces, batches.length, batches.seed
     if batches.sampling is not None:
-        pieces = sampled(pieces, batches.sampling, seed=seed, epoch=epoch)
+        pieces = sample_pieces(pieces, batches.sampling, seed=seed, epoch=epoch)
     if batches.packs:
         return packed(pieces, length, seed=seed, epoch=epoch)
     begun = epoch * len(pieces.starts) % batches.batch_size % batches.micro_batch
@@ -119,4 +118,4 @@ def _stacked(parts: list[tuple[Blocks, Corrupted]], pad: int) -> tuple[Blocks, C
         numbers=np.concatenate([b.numbers for b, _ in parts]),
         epoch=parts[0][0].epoch,
     )
-    return blocks, joined([widened(some) for _, some in parts])
+    return blocks, join_examples([widened(some) for _, some in parts])

@@ -16,7 +16,7 @@ import torch
 from torch.nn import Module
 
 from unmask.corruption.policy import policies_with
-from unmask.corruption.schedule import Plan, parse
+from unmask.corruption.schedule import MaskingSchedule, parse_schedule
 from unmask.errors import BadInput
 from unmask.files import digest, sha256_of
 from unmask.models.families.family import FAMILIES, build
@@ -31,13 +31,12 @@ from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.pretraining.validation import TITLES, MaskedValidation
 from unmask.progress import say
 from unmask.results import Trained
-from unmask.tokens.examine import marked_spans
 from unmask.tokens.sample import Sampling
 from unmask.tokens.spans.lexicon import Lexicon
-from unmask.tokens.spans.phrases import lexicon, read_list
-from unmask.tokens.spans.spans import Spans
+from unmask.tokens.spans.marked import Spans, marked_spans
+from unmask.tokens.spans.phrases import phrase_lexicon, read_phrases
 from unmask.tokens.store.dataset import Dataset
-from unmask.tokens.tokenizer.sentinels import enough
+from unmask.tokens.tokenizer.sentinels import sentinels_for
 from unmask.training.budget import Budget
 from unmask.training.job import Finished, Job
 from unmask.training.machine.computing import PLAIN, Computing
@@ -59,7 +58,7 @@ class Pretraining:
     dataset: Dataset  # its tokenizer with sentinels, where the policy needs them
     seed: int
     curriculum: Curriculum
-    masking: Plan | None
+    masking: MaskingSchedule | None
     phrases: tuple[str, ...] = ()  # of the list that stands instead of what the data marks
     lexicons: Mapping[str, Lexicon] = field(default_factory=dict)  # of these phrases, by the kind of span
     spans: Mapping[str, Spans] = field(default_factory=dict)  # as the data marks them
@@ -71,14 +70,14 @@ class Pretraining:
         curriculum = curricula.parse(settings.objective)
         masking = masking_for(settings, curriculum)
         if masking is not None and masking.needs_sentinels:
-            dataset = dataset.with_sentinels(enough(masking, settings.length))
+            dataset = dataset.with_sentinels(sentinels_for(masking, settings.length))
         phrases: tuple[str, ...] = ()
         lexicons: dict[str, Lexicon] = {}
         spans: dict[str, Spans] = {}
         if settings.phrases is not None:
-            phrases = tuple(read_list(settings.phrases))
+            phrases = tuple(read_phrases(settings.phrases))
         if masking is not None and phrases:
-            marked = lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
+            marked = phrase_lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
             lexicons = dict.fromkeys(masking.spanned, marked)
         elif masking is not None:
             spans = marked_spans(dataset, masking, "train")
@@ -96,14 +95,14 @@ class Pretraining:
         return MaskedBatches(
             stream=dataset.split("train"),
             vocabulary=dataset.vocabulary,
-            hiding=self.masking,
+            masking=self.masking,
             length=settings.length,
             batch_size=settings.batch_size,
             micro_batch=min(settings.micro_batch, settings.batch_size),
             seed=self.seed,
             marks=self.lexicons,
             spans=self.spans,
-            fresh=not settings.static_masks,
+            redraw=not settings.static_masks,
             packs=FAMILIES[self.recipe.family].packs,
             sampling=None if languages is None else Sampling(languages, settings.smoothing or 0.0),
         )
@@ -170,7 +169,7 @@ class Pretraining:
         )
 
 
-def masking_for(settings: PretrainSettings, curriculum: Curriculum) -> Plan | None:
+def masking_for(settings: PretrainSettings, curriculum: Curriculum) -> MaskingSchedule | None:
     """What is hidden, if it fits whatever learns from it."""
     learning = [objective for objective in curriculum.objectives if objective.hides]
     if settings.policy is None:
@@ -178,7 +177,7 @@ def masking_for(settings: PretrainSettings, curriculum: Curriculum) -> Plan | No
             fitting = ", ".join(policies_with(objective.learns_from))
             raise BadInput(f"the objective {objective.name} needs a --policy: {fitting}")
         return None
-    masking = parse(settings.policy, settings.rate, fresh=not settings.static_masks)
+    masking = parse_schedule(settings.policy, settings.rate, redraw=not settings.static_masks)
     if not learning:
         name = curriculum.main.name
         raise BadInput(f"--policy {settings.policy}: the objective {name} takes text as it is; leave --policy out")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from unmask.corruption.schedule import parse
+from unmask.corruption.schedule import parse_schedule
 from unmask.errors import BadInput
 from unmask.models.families.sizes import SIZES
 from unmask.objectives.curriculum import Curriculum
@@ -106,7 +106,7 @@ def with_fitting_policy(settings: PretrainSettings, curriculum: Curriculum, rate
     learning = [objective for objective in curriculum.objectives if objective.hides]
     if not learning:
         return replace(settings, policy=None, rate=None)
-    masking = parse(settings.policy) if settings.policy else None
+    masking = parse_schedule(settings.policy) if settings.policy else None
     if masking and not any(masking.policies_without(objective.learns_from) for objective in learning):
         return settings
     return replace(settings, policy=learning[0].usual, rate=rate)

@@ -18,7 +18,7 @@ from transformers import PreTrainedModel
 from unmask.objectives import mlm
 from unmask.objectives.text import TextObjective
 from unmask.results import FigureTitle
-from unmask.tokens.collate import HELD_OUT_LENGTH, HeldOutSet
+from unmask.tokens.held_out import HELD_OUT_LENGTH, HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.machine.distributed import ALONE, World
 from unmask.training.step import micro_batch_seed

@@ -1,22 +1,13 @@
-"""Examples to batches, and the held-out examples that every model is measured on.
+"""Examples to batches.
 
 In: blocks and what corruption made of them. Out: a `Batch`: what to predict where, and who may see whom.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import numpy as np
 
-from unmask.corruption.schedule import Plan as Hiding
-from unmask.corruption.schedule import corrupt_by, parse
-from unmask.records import Batch, Blocks, Corrupted, Ids, Integers, Vocabulary
-from unmask.tokens.pack import AROUND, Plan, Stream, alone, cut, read_blocks
-
-HELD_OUT_LENGTH = 128
-HELD_OUT_RATE = 0.15
+from unmask.records import Batch, Blocks, Corrupted, Ids, Integers
 
 
 def collate(blocks: Blocks, corrupted: Corrupted) -> Batch:
@@ -47,65 +38,3 @@ def positions_in_document(documents: Ids) -> Integers:
     place = np.broadcast_to(np.arange(documents.shape[1]), documents.shape)
     first = np.diff(documents, axis=1, prepend=-1) != 0
     return place - np.maximum.accumulate(np.where(first, place, 0), axis=1)
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Examples to measure on: the text as it is, as the model sees it, and as a batch."""
-
-    blocks: Blocks
-    corrupted: Corrupted
-    batch: Batch
-
-
-@dataclass(frozen=True)
-class HeldOutSet:
-    """The held-out examples of a split: fixed by the text, the tokenizer, the length, the rate and the seed.
-
-    Each piece of a document is alone in its row, so any masked language model can be measured, and its hidden
-    positions depend on the piece's number, so batches of any size give the same examples.
-    """
-
-    stream: Stream
-    vocabulary: Vocabulary
-    plan: Plan
-    hiding: Hiding | None
-    seed: int = 0
-
-    @classmethod
-    def of(
-        cls,
-        stream: Stream,
-        vocabulary: Vocabulary,
-        *,
-        length: int = HELD_OUT_LENGTH,
-        policy: str | None = "token",
-        rate: float | None = HELD_OUT_RATE,
-        seed: int = 0,
-    ) -> HeldOutSet:
-        """The examples of a stream: under BERT's policy, under another, or with nothing hidden."""
-        plan = alone(cut(stream.ends, length - AROUND), length)
-        return cls(stream, vocabulary, plan, None if policy is None else parse(policy, rate), seed)
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens of text there are."""
-        return int(self.plan.pieces.lengths.sum())
-
-    def batches(self, tokens: int = 8192, limit: int | None = None) -> Iterator[HeldOut]:
-        """Batches of about `tokens` tokens, rows of like length together; `limit` takes an even sample."""
-        lengths = self.plan.pieces.lengths
-        chosen = np.arange(len(lengths))
-        if limit is not None and lengths.sum() > limit:
-            chosen = chosen[:: -(-int(lengths.sum()) // limit)]
-        by_length = chosen[np.argsort(lengths[chosen], kind="stable")]
-        begin = 0
-        while begin < len(by_length):
-            # rows are padded to the longest, which is the last of them
-            end = begin + 1
-            while end < len(by_length) and (end + 1 - begin) * (lengths[by_length[end]] + AROUND) <= tokens:
-                end += 1
-            blocks = read_blocks(self.stream, self.plan, by_length[begin:end], self.vocabulary)
-            corrupted = corrupt_by(blocks, self.hiding, self.vocabulary, seed=self.seed, progress=1.0)
-            yield HeldOut(blocks, corrupted, collate(blocks, corrupted))
-            begin = end

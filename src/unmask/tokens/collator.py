@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from tokenizers import models
 from transformers import PreTrainedTokenizerFast
 
-from unmask.corruption.schedule import Plan, corrupt_by, parse
+from unmask.corruption.schedule import MaskingSchedule, corrupt_at, parse_schedule
 from unmask.errors import BadInput
 from unmask.randomness import GOLDEN, mix
 from unmask.records import Blocks, Corrupted, Flags, Ids, Integers
-from unmask.tokens.spans.lexicon import mark
-from unmask.tokens.spans.phrases import lexicon
-from unmask.tokens.tokenizer import tokenizer as tokenizers
+from unmask.tokens.spans.lexicon import mark_phrases
+from unmask.tokens.spans.phrases import phrase_lexicon
+from unmask.tokens.tokenizer.encode import encode
+from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.sentinels import sentinel_vocabulary
 
 Example = Sequence[int] | Mapping[str, Any]
@@ -41,7 +42,7 @@ class Collator:
     def __init__(
         self,
         tokenizer: PreTrainedTokenizerFast,
-        policy: str | Plan = "token",
+        policy: str | MaskingSchedule = "token",
         rate: float | None = None,
         seed: int = 0,
         *,
@@ -52,12 +53,12 @@ class Collator:
     ) -> None:
         """`phrases` are the spans of entity, phrase and collocation; `prefix` goes before each name in the batch."""
         self.tokenizer = tokenizer
-        self.plan = policy if isinstance(policy, Plan) else parse(policy, rate, **settings)
+        self.masking = policy if isinstance(policy, MaskingSchedule) else parse_schedule(policy, rate, **settings)
         self.seed, self.epoch = seed, 0
         self.multiple, self.prefix = pad_to_multiple_of, prefix
-        vocabulary_of = sentinel_vocabulary if self.plan.needs_sentinels else tokenizers.vocabulary
-        self.vocabulary = vocabulary_of(tokenizer)
-        self.lexicon = lexicon(tokenizer, phrases) if phrases else None
+        read_vocabulary = sentinel_vocabulary if self.masking.needs_sentinels else vocabulary_of
+        self.vocabulary = read_vocabulary(tokenizer)
+        self.lexicon = phrase_lexicon(tokenizer, phrases) if phrases else None
         self.opens = _openers(tokenizer)
 
     def set_epoch(self, epoch: int) -> None:
@@ -84,7 +85,7 @@ class Collator:
             raise BadInput("a batch of no examples cannot be collated")
         fields = [dict(each) if isinstance(each, Mapping) else {"input_ids": each} for each in examples]
         blocks = self._blocks(fields)
-        corrupted = corrupt_by(blocks, self.plan, self.vocabulary, seed=self.seed)
+        corrupted = corrupt_at(blocks, self.masking, self.vocabulary, seed=self.seed)
         batch = _batch(blocks, corrupted)
         if "token_type_ids" in fields[0] and corrupted.answer is None:
             batch["token_type_ids"] = _padded([each["token_type_ids"] for each in fields], blocks.ids.shape[1], 0)
@@ -107,13 +108,13 @@ class Collator:
             numbers=_numbers(fields, ids, real),
             epoch=self.epoch,
         )
-        spans = {kind: self._marks(kind, blocks, fields) for kind in self.plan.spanned}
+        spans = {kind: self._marks(kind, blocks, fields) for kind in self.masking.spanned}
         return replace(blocks, spans=spans)
 
     def _marks(self, kind: str, blocks: Blocks, fields: list[dict[str, Any]]) -> Ids:
         """The spans of a kind: those of the phrases, or those that come with the examples."""
         if self.lexicon is not None:
-            return mark(blocks, self.lexicon, self.vocabulary, kind=kind).spans[kind]
+            return mark_phrases(blocks, self.lexicon, self.vocabulary, kind=kind).spans[kind]
         if not all("spans" in each for each in fields):
             raise BadInput(f"policy {kind!r} needs spans: give phrases=[…], or `spans`, a number for each token")
         return _padded([each["spans"] for each in fields], blocks.ids.shape[1], 0).astype(np.int32)
@@ -126,22 +127,22 @@ class Collator:
         if all("word_starts" in each for each in fields):
             return _padded([each["word_starts"] for each in fields], width, 0) > 0
         if all("word_ids" in each for each in fields):
-            words = [[-1 if word is None else word for word in each["word_ids"]] for each in fields]
-            known = _padded(words, width, -1)
-            return (known >= 0) & (np.diff(known, axis=1, prepend=-1) != 0)
-        if not self.plan.needs_words:
+            rows_of_words = [[-1 if word is None else word for word in each["word_ids"]] for each in fields]
+            words = _padded(rows_of_words, width, -1)
+            return (words >= 0) & (np.diff(words, axis=1, prepend=-1) != 0)
+        if not self.masking.needs_words:
             return real
         if self.opens is not None:
             return self.opens.take(ids) & real
-        told = [self._told(number, np.asarray(row)) for number, row in enumerate(rows)]
-        return _padded(told, width, 0) > 0
+        starts = [self._starts_by_spelling(number, np.asarray(row)) for number, row in enumerate(rows)]
+        return _padded(starts, width, 0) > 0
 
-    def _told(self, number: int, row: NDArray[np.int64]) -> Flags:
+    def _starts_by_spelling(self, number: int, row: NDArray[np.int64]) -> Flags:
         """Which tokens start a word, by encoding once more what the ids spell: the same ids tell their words."""
         flags = np.zeros(len(row), dtype=np.bool_)
         for run in _runs(np.flatnonzero(~self.vocabulary.is_special[row])):
             text = str(self.tokenizer.decode(row[run].tolist(), clean_up_tokenization_spaces=False))
-            (encoded,) = tokenizers.encode(self.tokenizer, [text])
+            (encoded,) = encode(self.tokenizer, [text])
             if encoded.ids.tolist() != row[run].tolist():
                 raise BadInput(
                     f"example {number} of the batch: its ids alone do not tell where words start with this tokenizer; "

@@ -15,19 +15,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-import pyarrow.parquet as pq
 from transformers import PreTrainedTokenizerFast
 
 from unmask.progress import Step
 from unmask.records import Mark
-from unmask.tokens.spans.spans import Finder, Span, SpanWriter, apart
+from unmask.tokens.spans.find import Finder, Span, without_overlaps
+from unmask.tokens.spans.marked import SpanWriter
+from unmask.tokens.store.documents import Documents, read_documents
 from unmask.tokens.store.shards import ShardWriter
+from unmask.tokens.tokenizer.encode import Encoded
+from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.segments import Segmenter, encode_words
-from unmask.tokens.tokenizer.tokenizer import Encoded, vocabulary
 
-BATCH = 256  # documents encoded at a time: enough for every core, little enough to stay out of the way
-
-Documents = tuple[list[str], list[list[Mark]]]  # texts, and the spans their corpus marks in each
 Finders = Mapping[str, Sequence[Finder]]  # by kind of span; a kind without a finder is marked by the corpus alone
 
 
@@ -43,25 +42,14 @@ def encode_split(
 ) -> tuple[ShardWriter, dict[str, int]]:
     """Write a split; what it has in figures, and how many spans of each kind."""
     with ExitStack() as files:
-        shards = files.enter_context(ShardWriter(folder, vocabulary(tokenizer).size, shard_tokens))
+        shards = files.enter_context(ShardWriter(folder, vocabulary_of(tokenizer).size, shard_tokens))
         spans = {kind: files.enter_context(SpanWriter(folder, kind)) for kind in finders}
-        for (texts, marks), encoded in _encoded(tokenizer, batches(documents), segmenter, offsets=bool(spans)):
+        for (texts, marks), encoded in _encoded(tokenizer, read_documents(documents), segmenter, offsets=bool(spans)):
             for kind, writer in spans.items():
-                writer.add(encoded, _found(kind, texts, marks, finders[kind]))
+                writer.add(encoded, _spans(kind, texts, marks, finders[kind]))
             shards.add(encoded)
             step(len(encoded), note=f"{shards.tokens:,} tokens")
     return shards, {kind: writer.spans for kind, writer in spans.items()}
-
-
-def batches(documents: Path) -> Iterator[Documents]:
-    """The documents of a split's parquet files, in order, some at a time."""
-    for path in sorted(documents.glob("*.parquet")):
-        with pq.ParquetFile(path) as file:
-            columns = [name for name in ("text", "spans") if name in file.schema_arrow.names]
-            for batch in file.iter_batches(BATCH, columns=columns):
-                texts = batch.column("text").to_pylist()
-                marked = batch.column("spans").to_pylist() if "spans" in columns else [None] * len(texts)
-                yield texts, [[(each["start"], each["end"], each["kind"]) for each in marks or ()] for marks in marked]
 
 
 def _encoded(
@@ -79,9 +67,9 @@ def _encoded(
             yield done, future.result()
 
 
-def _found(kind: str, texts: list[str], marks: list[list[Mark]], finders: Sequence[Finder]) -> list[list[Span]]:
+def _spans(kind: str, texts: list[str], marks: list[list[Mark]], finders: Sequence[Finder]) -> list[list[Span]]:
     """The spans of a kind in each text: those the corpus marks and those that are found, none overlapping."""
-    found = [[(start, end) for start, end, its in each if its == kind] for each in marks]
+    spans = [[(start, end) for start, end, its in each if its == kind] for each in marks]
     for find in finders:
-        found = [[*before, *more] for before, more in zip(found, find(texts), strict=True)]
-    return [apart(spans) for spans in found]
+        spans = [[*before, *more] for before, more in zip(spans, find(texts), strict=True)]
+    return [without_overlaps(each) for each in spans]

@@ -13,30 +13,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unmask.errors import Damaged
 from unmask.randomness import Draws, mix
-from unmask.records import Blocks, Flags, Ids, Integers, Vocabulary
+from unmask.records import Blocks, Integers, TokenStream, Vocabulary
 
 SORTED = 64  # batches among which pieces are sorted by length
 AROUND = 2  # the opening and the closing token of each piece
-
-
-class Stream(Protocol):
-    """A split's tokens, one document after the other."""
-
-    @property
-    def ends(self) -> Integers:
-        """Where each document ends in the stream."""
-        ...
-
-    def read(self, start: int, stop: int) -> tuple[Ids, Flags]:
-        """The tokens between two places of the stream, and which of them start a word."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -100,7 +86,7 @@ def best_fit(lengths: Integers, capacity: int) -> tuple[Integers, int]:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Packing:
     """Which pieces make up each block of one epoch."""
 
     pieces: Pieces
@@ -120,17 +106,17 @@ class Plan:
         return 1 - float((self.pieces.lengths + AROUND).sum()) / (self.blocks * self.length)
 
 
-def packed(pieces: Pieces, length: int, *, seed: int, epoch: int) -> Plan:
+def packed(pieces: Pieces, length: int, *, seed: int, epoch: int) -> Packing:
     """The epoch's blocks: a random choice among equal best fits, in a random order."""
     shuffled = random_order(len(pieces.starts), seed, epoch, 0)
     block, blocks = best_fit(pieces.lengths[shuffled] + AROUND, length)
     block = random_order(blocks, seed, epoch, 1)[block]
     order = np.argsort(block, kind="stable")
     edges = np.searchsorted(block[order], np.arange(blocks + 1))
-    return Plan(pieces, shuffled[order], edges, length, epoch)
+    return Packing(pieces, shuffled[order], edges, length, epoch)
 
 
-def grouped(pieces: Pieces, length: int, *, rows: int, offset: int = 0, seed: int, epoch: int) -> Plan:
+def grouped(pieces: Pieces, length: int, *, rows: int, offset: int = 0, seed: int, epoch: int) -> Packing:
     """Each piece in a block of its own, blocks of like length together: for models that cannot keep documents apart.
 
     Pieces are shuffled, sorted by length within stretches of `SORTED` batches, cut into batches of `rows` (the first
@@ -144,7 +130,7 @@ def grouped(pieces: Pieces, length: int, *, rows: int, offset: int = 0, seed: in
     place = random_order(int(batch[-1]) + 1 if count else 0, seed, epoch, 1)
     place[:1], place[-1:] = -1, len(place)  # the first and the last may be short: they stay where they are
     order = by_length[np.argsort(place[batch], kind="stable")]
-    return Plan(pieces, order, np.arange(count + 1), length, epoch)
+    return Packing(pieces, order, np.arange(count + 1), length, epoch)
 
 
 def random_order(count: int, seed: int, epoch: int, purpose: int) -> Integers:
@@ -153,29 +139,34 @@ def random_order(count: int, seed: int, epoch: int, purpose: int) -> Integers:
     return np.argsort(mix(keys + np.uint64(purpose)))
 
 
-def alone(pieces: Pieces, length: int) -> Plan:
+def alone(pieces: Pieces, length: int) -> Packing:
     """Each piece in a block of its own, in the order of the text: what evaluation reads."""
     count = len(pieces.starts)
-    return Plan(pieces, np.arange(count), np.arange(count + 1), length, epoch=0)
+    return Packing(pieces, np.arange(count), np.arange(count + 1), length, epoch=0)
 
 
 def read_blocks(
-    stream: Stream, plan: Plan, numbers: Sequence[int] | Integers, vocabulary: Vocabulary, *, multiple: int = 1
+    stream: TokenStream,
+    packing: Packing,
+    numbers: Sequence[int] | Integers,
+    vocabulary: Vocabulary,
+    *,
+    multiple: int = 1,
 ) -> Blocks:
     """Read the blocks with these numbers; rows are as long as the fullest of them, or the next `multiple`.
 
     A row's padding says nothing, so trimming it changes no example.
     """
-    rows = [plan.order[plan.edges[n] : plan.edges[n + 1]] for n in numbers]
-    fullest = max((int((plan.pieces.lengths[row] + AROUND).sum()) for row in rows), default=0)
-    width = min(plan.length, -(-fullest // multiple) * multiple)
+    rows = [packing.order[packing.edges[n] : packing.edges[n + 1]] for n in numbers]
+    fullest = max((int((packing.pieces.lengths[row] + AROUND).sum()) for row in rows), default=0)
+    width = min(packing.length, -(-fullest // multiple) * multiple)
     ids = np.full((len(rows), width), vocabulary.pad, dtype=np.int32)
     word_starts = np.zeros((len(rows), width), dtype=np.bool_)
     documents = np.zeros((len(rows), width), dtype=np.int32)
     for row, members in enumerate(rows):
         column = 0
         for document, piece in enumerate(members, start=1):
-            start, size = int(plan.pieces.starts[piece]), int(plan.pieces.lengths[piece])
+            start, size = int(packing.pieces.starts[piece]), int(packing.pieces.lengths[piece])
             inside = slice(column + 1, column + 1 + size)
             ids[row, column] = vocabulary.start
             ids[row, inside], word_starts[row, inside] = stream.read(start, start + size)
@@ -185,7 +176,7 @@ def read_blocks(
     if (wrong := ids >= vocabulary.size).any():
         first = int(np.asarray(numbers)[wrong.any(axis=1)][0])
         raise Damaged(
-            f"block {first} of epoch {plan.epoch} has the token {int(ids[wrong][0])}, beyond the vocabulary of "
+            f"block {first} of epoch {packing.epoch} has the token {int(ids[wrong][0])}, beyond the vocabulary of "
             f"{vocabulary.size:,}: the data is damaged, unmask verify says where"
         )
-    return Blocks(ids, word_starts, documents, np.asarray(numbers, dtype=np.int64), plan.epoch)
+    return Blocks(ids, word_starts, documents, np.asarray(numbers, dtype=np.int64), packing.epoch)

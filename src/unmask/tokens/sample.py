@@ -27,10 +27,10 @@ class Sampling:
     alpha: float = ALPHA
 
 
-def smoothed(sizes: Integers | Reals, alpha: float = ALPHA) -> Reals:
+def smoothed_shares(sizes: Integers | Reals, alpha: float = ALPHA) -> Reals:
     """The share of each group: proportional to its size to the power of α; what is empty has none.
 
-    >>> smoothed(np.array([1000, 10, 0])).round(3).tolist()
+    >>> smoothed_shares(np.array([1000, 10, 0])).round(3).tolist()
     [0.799, 0.201, 0.0]
     """
     weights = np.where(sizes > 0, np.maximum(sizes, 1).astype(np.float64) ** alpha, 0.0)
@@ -38,11 +38,11 @@ def smoothed(sizes: Integers | Reals, alpha: float = ALPHA) -> Reals:
     return shares
 
 
-def sampled(pieces: Pieces, sampling: Sampling, *, seed: int, epoch: int) -> Pieces:
+def sample_pieces(pieces: Pieces, sampling: Sampling, *, seed: int, epoch: int) -> Pieces:
     """The pieces of an epoch: about as many tokens as there are, shared among the groups as α says."""
     group = sampling.groups[pieces.documents]
     tokens = np.bincount(group, weights=pieces.lengths)
-    rate = smoothed(tokens, sampling.alpha) * tokens.sum() / np.maximum(tokens, 1)
+    rate = smoothed_shares(tokens, sampling.alpha) * tokens.sum() / np.maximum(tokens, 1)
 
     order = random_order(len(group), seed, epoch, 2)
     order = order[np.lexsort((pieces.lengths[order], group[order]))]  # alike ones together, in a random order

@@ -49,7 +49,7 @@ def prepare(
         languages: Tell languages by file (en.txt, de.txt) or folder, for xlm-r; the tokenizer learns from all alike.
         overwrite: Replace what is already in the data directory.
     """
-    from unmask.tokens.store.dataset import prepare as run
+    from unmask.tokens.prepare import prepare as run
 
     if not sources:
         raise BadInput("nothing to read: name files, folders or globs, or - for standard input")

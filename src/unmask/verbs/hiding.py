@@ -42,11 +42,11 @@ def show(
     directory = tokenizer_directory(Path(model))  # a wrong path is told before anything heavy is loaded
     from unmask.inference.show import show as one
     from unmask.inference.show import show_all
-    from unmask.tokens.spans.phrases import read_list
-    from unmask.tokens.tokenizer.tokenizer import load
+    from unmask.tokens.spans.phrases import read_phrases
+    from unmask.tokens.tokenizer.load import load_tokenizer
 
-    listed = read_list(phrases) if phrases is not None else ()
-    tokenizer = load(directory)
+    listed = read_phrases(phrases) if phrases is not None else ()
+    tokenizer = load_tokenizer(directory)
     found: list[Shown] = []
     for text in (text for _, text in standard_input()) if texts == ("-",) else texts:
         if all:
@@ -82,13 +82,13 @@ def audit(
         phrases: A file with a phrase a line, for the policies entity, phrase and collocation; else as the data marks.
         seed: Which blocks, and which positions are hidden.
     """
-    from unmask.tokens.store.manifest import read
+    from unmask.tokens.store.manifest import read_manifest
 
-    read(Path(data))  # a wrong path is told before anything heavy is loaded
-    from unmask.tokens.examine import audit_data
-    from unmask.tokens.spans.phrases import read_list
+    read_manifest(Path(data))  # a wrong path is told before anything heavy is loaded
+    from unmask.evaluation.audit import audit_data
+    from unmask.tokens.spans.phrases import read_phrases
 
-    listed = read_list(phrases) if phrases is not None else ()
+    listed = read_phrases(phrases) if phrases is not None else ()
     return audit_data(data, policy, rate=rate, length=length, blocks=blocks, phrases=listed, seed=seed)
 
 
@@ -118,21 +118,27 @@ def collocations(
     """
     from time import perf_counter
 
-    from unmask.tokens.store.manifest import read
+    from unmask.tokens.store.manifest import read_manifest
 
-    read(Path(data))  # a wrong path is told before anything heavy is loaded
+    read_manifest(Path(data))  # a wrong path is told before anything heavy is loaded
     if out is not None and Path(out).exists() and not overwrite:
         raise Refused(f"{out}: is already there; name another file, or replace it with --overwrite")
-    from unmask.tokens.examine import collocations as run
-    from unmask.tokens.spans.phrases import write_list
+    from unmask.progress import task
+    from unmask.tokens.spans.collocations import mine_collocations
+    from unmask.tokens.spans.phrases import as_phrases, wordless_tokens, write_phrases
+    from unmask.tokens.store.dataset import Dataset
 
     began = perf_counter()
-    found = run(data, longest=longest, least=least, top=top)
+    dataset = Dataset.open(data)
+    stream, tokenizer = dataset.split("train"), dataset.tokenizer()
+    with task("Collocations", total=2 * longest) as step:
+        mined = mine_collocations(stream, wordless_tokens(tokenizer), longest=longest, least=least, top=top, step=step)
+    phrases = as_phrases(mined, tokenizer)
     if out is not None:
-        write_list(found, Path(out))
+        write_phrases(phrases, Path(out))
     return Collocated(
         data=Path(data),
         path=None if out is None else Path(out),
-        phrases=tuple(found),
+        phrases=tuple(phrases),
         seconds=perf_counter() - began,
     )

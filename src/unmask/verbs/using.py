@@ -79,9 +79,9 @@ def compare(
         seed: Where the weights, the order of the blocks and the hidden positions come from.
         resume: Go on with the comparison that is already there.
     """
-    from unmask.tokens.store.manifest import read
+    from unmask.tokens.store.manifest import read_manifest
 
-    read(Path(data))  # a wrong path is told before anything heavy is loaded
+    read_manifest(Path(data))  # a wrong path is told before anything heavy is loaded
     from unmask.evaluation.compare import compare as run
     from unmask.pretraining.recipes import recipe
     from unmask.training.budget import Budget

@@ -11,8 +11,8 @@ import pytest
 
 from unmask.corpus.read import builtin
 from unmask.corpus.read.docstrings import SENTENCE, is_english
-from unmask.corpus.read.find import find
-from unmask.corpus.read.reader import read
+from unmask.corpus.read.find import find_sources
+from unmask.corpus.read.reader import read_source
 from unmask.records import Document
 
 
@@ -57,8 +57,8 @@ def test_topics_the_standard_library_and_dependencies_are_all_there(
 
 
 def test_it_is_read_by_its_name_and_who_stops_early_waits_for_nobody() -> None:
-    [source] = find(["builtin"])
-    reading = read(source)
+    [source] = find_sources(["builtin"])
+    reading = read_source(source)
     found = next(record for record in reading if not record.source.startswith("builtin:topics"))
     assert found.source.startswith("builtin:python/")
     began = time.monotonic()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unmask.corpus.read.find import COMPRESSIONS, FORMATS, Source, find
+from unmask.corpus.read.find import COMPRESSIONS, FORMATS, Source, find_sources
 from unmask.errors import BadInput
 
 
@@ -15,7 +15,7 @@ def touch(folder: Path, *names: str) -> None:
 
 
 def names(arguments: list[Path | str], under: Path) -> list[str]:
-    return [str(Path(source.name).relative_to(under)) for source in find([str(each) for each in arguments])]
+    return [str(Path(source.name).relative_to(under)) for source in find_sources([str(each) for each in arguments])]
 
 
 def test_a_folder_is_searched_recursively_in_the_order_of_sorted_paths(tmp_path: Path) -> None:
@@ -51,11 +51,11 @@ def test_a_file_whose_name_looks_like_a_glob_is_that_file(tmp_path: Path) -> Non
 def test_every_format_is_known_plain_and_compressed(tmp_path: Path, suffix: str, compression: str) -> None:
     touch(tmp_path, name := f"x{suffix}{compression}")
     expected = Source(str(tmp_path / name), FORMATS[suffix], COMPRESSIONS.get(compression))
-    assert find([str(tmp_path / name)]) == [expected]
+    assert find_sources([str(tmp_path / name)]) == [expected]
 
 
 def test_standard_input_and_the_built_in_corpus_have_names_of_their_own() -> None:
-    assert [source.format for source in find(["-", "builtin", "-"])] == ["stdin", "builtin"]
+    assert [source.format for source in find_sources(["-", "builtin", "-"])] == ["stdin", "builtin"]
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def test_what_cannot_be_found_is_one_clear_line(
     touch(tmp_path, "a.pdf", "a.tar.gz", "README")
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput) as raised:
-        find([argument])
+        find_sources([argument])
     assert str(raised.value).startswith(line)
     assert "\n" not in str(raised.value)
 
 
 def test_no_argument_is_one_clear_line() -> None:
     with pytest.raises(BadInput, match="nothing to read"):
-        find([])
+        find_sources([])

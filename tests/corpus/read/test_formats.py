@@ -34,7 +34,7 @@ def problems(records: list[Record]) -> list[tuple[int, str]]:
 
 def test_text_is_a_paragraph_per_line_and_a_blank_line_between_documents() -> None:
     data = b"\xef\xbb\xbffirst\nstill first\n\n \t\r\n\nsecond\r\n\nthird"
-    assert read(formats.text, data) == [
+    assert read(formats.read_text, data) == [
         document("first\nstill first\n", 1),
         document("second\r\n", 6),
         document("third", 8),
@@ -42,7 +42,7 @@ def test_text_is_a_paragraph_per_line_and_a_blank_line_between_documents() -> No
 
 
 def test_a_line_that_is_not_utf8_is_left_out_of_its_document_alone() -> None:
-    records = read(formats.text, b"good\nb\xffd\nfine\n\nnext\n\n\xfe\n")
+    records = read(formats.read_text, b"good\nb\xffd\nfine\n\nnext\n\n\xfe\n")
     assert records == [
         Malformed("file", 2, "not UTF-8 (invalid start byte at byte 1)", "b\\xffd"),
         document("good\nfine\n", 1),
@@ -52,7 +52,7 @@ def test_a_line_that_is_not_utf8_is_left_out_of_its_document_alone() -> None:
 
 
 def test_a_surrogate_in_utf8_is_malformed() -> None:
-    assert problems(read(formats.text, "a\ud800".encode("utf-8", "surrogatepass"))) == [
+    assert problems(read(formats.read_text, "a\ud800".encode("utf-8", "surrogatepass"))) == [
         (1, "not UTF-8 (invalid continuation byte at byte 1)")
     ]
 
@@ -60,7 +60,7 @@ def test_a_surrogate_in_utf8_is_malformed() -> None:
 @pytest.mark.parametrize("word", ["word ", "é", "a\n", "日本語 の ", "x" * 70_000 + " "])
 def test_an_over_long_text_comes_in_parts_and_nothing_is_lost(word: str) -> None:
     text = word * (350_000 // len(word))
-    records = read(formats.text, text.encode())
+    records = read(formats.read_text, text.encode())
     assert all(isinstance(record, Document) and len(record.text.encode()) <= LONGEST for record in records)
     assert "".join(record.text for record in records if isinstance(record, Document)) == text
     if " " in word:
@@ -71,15 +71,15 @@ def test_an_over_long_text_comes_in_parts_and_nothing_is_lost(word: str) -> None
 def test_parts_joined_are_the_whole(text: str, longest: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(formats, "LONGEST", longest)
-        cut = [part.text for part in formats.parts(text, "file", 3)]
+        cut = [part.text for part in formats.cut_long_text(text, "file", 3)]
     assert "".join(cut) == text
     assert all(len(part) <= longest for part in cut)
 
 
 def test_jsonl_takes_its_text_from_a_field() -> None:
     data = b'{"text": "one", "id": 1}\n\n{"text": "tw\\u00f6"}\n{"text": ""}'
-    assert read(formats.jsonl, data) == [document("one", 1), document("twö", 3), document("", 4)]
-    assert read(formats.jsonl, b'{"body": "x"}\n', field="body") == [document("x", 1)]
+    assert read(formats.read_jsonl, data) == [document("one", 1), document("twö", 3), document("", 4)]
+    assert read(formats.read_jsonl, b'{"body": "x"}\n', field="body") == [document("x", 1)]
 
 
 def test_each_malformed_json_line_is_named_with_its_reason_and_the_rest_goes_on() -> None:
@@ -96,7 +96,7 @@ def test_each_malformed_json_line_is_named_with_its_reason_and_the_rest_goes_on(
         b'{"text": ' + b"9" * 5000 + b"}",
         b'{"text": "also good"}',
     ]
-    records = read(formats.jsonl, b"\n".join(lines))
+    records = read(formats.read_jsonl, b"\n".join(lines))
     assert [record for record in records if isinstance(record, Document)] == [
         document("good", 1),
         document("also good", 11),
@@ -117,7 +117,7 @@ def test_each_malformed_json_line_is_named_with_its_reason_and_the_rest_goes_on(
 def test_an_endless_json_line_is_passed_over_without_being_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(formats, "ROW", 100)
     data = b'{"text": "' + b"x" * 1000 + b'"}\n{"text": "good"}\n'
-    records = read(formats.jsonl, data)
+    records = read(formats.read_jsonl, data)
     assert [(type(record), record.line) for record in records] == [(Malformed, 1), (Document, 2)]
 
 
@@ -126,13 +126,13 @@ def test_csv_gives_back_what_was_written(texts: list[str]) -> None:
     file = io.StringIO(newline="")
     writer = csv.writer(file)
     writer.writerows([["id", "text"], *([str(number), text] for number, text in enumerate(texts))])
-    records = read(formats.delimited, file.getvalue().encode(), "csv")
+    records = read(formats.read_delimited, file.getvalue().encode(), "csv")
     assert [record.text for record in records] == texts
 
 
 def test_csv_rows_have_the_line_they_begin_on_and_bad_ones_are_named() -> None:
     data = b'text,n\n"two\nlines",1\nb\xffd,2\n\n"good",3\n'
-    assert read(formats.delimited, data, "csv") == [
+    assert read(formats.read_delimited, data, "csv") == [
         document("two\nlines", 2),
         Malformed("file", 4, "not UTF-8", "b\\xffd,2"),
         document("good", 6),
@@ -140,19 +140,20 @@ def test_csv_rows_have_the_line_they_begin_on_and_bad_ones_are_named() -> None:
 
 
 def test_a_row_that_ends_before_its_text_is_malformed() -> None:
-    assert problems(read(formats.delimited, b"n\ttext\n1\tone\n2\n", "tsv")) == [(3, "no field 'text'; there are 'n'")]
+    records = read(formats.read_delimited, b"n\ttext\n1\tone\n2\n", "tsv")
+    assert problems(records) == [(3, "no field 'text'; there are 'n'")]
 
 
 def test_a_table_without_the_column_is_malformed_as_a_whole(tmp_path: Path) -> None:
     reason = "no column 'text'; choose with --field among 'id', 'body'"
-    assert read(formats.delimited, b"id,body\n1,x\n", "csv") == [Malformed("file", 0, reason)]
+    assert read(formats.read_delimited, b"id,body\n1,x\n", "csv") == [Malformed("file", 0, reason)]
     pq.write_table(pa.table({"id": [1], "body": ["x"]}), tmp_path / "t.parquet")
     assert parquet(tmp_path / "t.parquet") == [Malformed(str(tmp_path / "t.parquet"), 0, reason)]
 
 
 def parquet(path: Path) -> list[Record]:
     with path.open("rb") as content:
-        return list(formats.parquet(content, Source(str(path), "parquet"), "text"))
+        return list(formats.read_parquet(content, Source(str(path), "parquet"), "text"))
 
 
 @pytest.mark.parametrize(

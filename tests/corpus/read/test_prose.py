@@ -11,11 +11,11 @@ from unmask.records import Document
 
 
 def html(data: bytes) -> list[Record]:
-    return list(prose.html(io.BufferedReader(io.BytesIO(data)), Source("page", "html"), "text"))  # type: ignore[arg-type]
+    return list(prose.read_html(io.BufferedReader(io.BytesIO(data)), Source("page", "html"), "text"))  # type: ignore[arg-type]
 
 
 def markdown(data: bytes) -> list[Record]:
-    return list(prose.markdown(io.BufferedReader(io.BytesIO(data)), Source("page", "markdown"), "text"))  # type: ignore[arg-type]
+    return list(prose.read_markdown(io.BufferedReader(io.BytesIO(data)), Source("page", "markdown"), "text"))  # type: ignore[arg-type]
 
 
 def test_blocks_are_paragraphs_and_what_is_not_prose_is_left_out() -> None:

@@ -12,16 +12,16 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from unmask.corpus.read.find import find
+from unmask.corpus.read.find import find_sources
 from unmask.corpus.read.formats import Malformed, Record
-from unmask.corpus.read.reader import read
+from unmask.corpus.read.reader import read_source
 from unmask.records import Document
 
 
 def records(path: Path) -> tuple[list[Record], int]:
     taken: list[int] = []
-    [source] = find([str(path)])
-    return list(read(source, taken=taken.append)), sum(taken)
+    [source] = find_sources([str(path)])
+    return list(read_source(source, taken=taken.append)), sum(taken)
 
 
 def parquet_bytes() -> bytes:
@@ -71,9 +71,9 @@ def test_what_comes_before_the_end_of_a_truncated_file_counts(tmp_path: Path) ->
 
 def test_a_file_that_cannot_be_opened_is_malformed_as_a_whole(tmp_path: Path) -> None:
     (path := tmp_path / "x.txt").write_text("x")
-    [source] = find([str(path)])
+    [source] = find_sources([str(path)])
     path.unlink()
-    assert list(read(source)) == [Malformed(str(path), 0, "No such file or directory")]
+    assert list(read_source(source)) == [Malformed(str(path), 0, "No such file or directory")]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_standard_input_is_jsonl_when_it_begins_with_a_brace_and_else_text(
 ) -> None:
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
     taken: list[int] = []
-    [source] = find(["-"])
-    found = list(read(source, taken=taken.append))
+    [source] = find_sources(["-"])
+    found = list(read_source(source, taken=taken.append))
     assert [(record.text, record.source) for record in found] == [(text, "-") for text in texts]
     assert sum(taken) == len(data)

@@ -6,27 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from unmask.corpus.read import waves as intake
-from unmask.corpus.read.find import find
-from unmask.corpus.read.waves import Intake
+from unmask.corpus.read import waves
+from unmask.corpus.read.find import find_sources
+from unmask.corpus.read.waves import CorpusReader
 from unmask.errors import BadInput
 
 
-def taken_in(folder: Path, *paths: Path) -> Intake:
-    return Intake(find([str(path) for path in paths]), "text", folder / "quarantine.jsonl")
+def taken_in(folder: Path, *paths: Path) -> CorpusReader:
+    return CorpusReader(find_sources([str(path) for path in paths]), "text", folder / "quarantine.jsonl")
 
 
 def test_waves_are_bounded_and_hold_every_document_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake, "WAVE", 1_000)
+    monkeypatch.setattr(waves, "WAVE", 1_000)
     texts = [f"Document {number} " + "word " * (number % 30) for number in range(300)]
     for number in range(3):
         lines = [json.dumps({"text": text}) for text in texts[number * 100 : number * 100 + 100]]
         (tmp_path / f"{number}.jsonl").write_text("\n".join(lines))
     reading = taken_in(tmp_path, tmp_path)
-    waves = list(reading.waves())
-    assert [text for wave in waves for text in wave["text"].to_pylist()] == texts
-    assert [line for wave in waves for line in wave["line"].to_pylist()] == [*range(1, 101)] * 3
-    assert max(sum(map(len, wave["text"].to_pylist())) for wave in waves) < 1_000 + 200
+    tables = list(reading.waves())
+    assert [text for wave in tables for text in wave["text"].to_pylist()] == texts
+    assert [line for wave in tables for line in wave["line"].to_pylist()] == [*range(1, 101)] * 3
+    assert max(sum(map(len, wave["text"].to_pylist())) for wave in tables) < 1_000 + 200
     assert reading.read == 300
     assert reading.bytes == sum(path.stat().st_size for path in tmp_path.glob("*.jsonl"))
 

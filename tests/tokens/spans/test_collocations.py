@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unmask.tokens.spans import collocations
-from unmask.tokens.spans.collocations import mine
+from unmask.tokens.spans.collocations import mine_collocations
 
 BREAK = 0
 
@@ -67,10 +67,10 @@ def by_hand(texts, longest, least):
 @pytest.mark.parametrize("chunk", [1 << 20, 500])
 def test_counts_and_scores_are_those_of_the_definition(monkeypatch, chunk):
     monkeypatch.setattr(collocations, "CHUNK", chunk)
-    monkeypatch.setattr(collocations, "PART", 0)
+    monkeypatch.setattr(collocations, "FRAGMENT", 0)
     texts = documents()
     breaks = np.arange(31) == BREAK
-    found = mine(Text(texts), breaks, longest=4, least=5, top=1000)
+    found = mine_collocations(Text(texts), breaks, longest=4, least=5, top=1000)
     expected = by_hand(texts, 4, 5)
     got = {tuple(word[0] for word in one.words): (one.count, one.score) for one in found}
     assert got.keys() == expected.keys()
@@ -80,21 +80,21 @@ def test_counts_and_scores_are_those_of_the_definition(monkeypatch, chunk):
 
 
 def test_what_belongs_together_comes_first_and_its_parts_do_not():
-    found = mine(Text(documents()), np.arange(31) == BREAK, least=5)
+    found = mine_collocations(Text(documents()), np.arange(31) == BREAK, least=5)
     assert [tuple(word[0] for word in one.words) for one in found[:2]] == [(7, 8, 9), (4, 5)]
 
 
 def test_a_collocation_crosses_no_document():
     texts = [[1, 2]] * 30 + [[3, 1]] * 30
-    grams = {tuple(word[0] for word in one.words) for one in mine(Text(texts), np.arange(31) == BREAK)}
+    grams = {tuple(word[0] for word in one.words) for one in mine_collocations(Text(texts), np.arange(31) == BREAK)}
     assert grams == {(1, 2), (3, 1)}
 
 
 def test_words_of_several_tokens_stay_words():
     starts = [np.array([True, False, True])] * 20
-    (found,) = mine(Text([[5, 6, 7]] * 20, starts), np.arange(31) == BREAK)
+    (found,) = mine_collocations(Text([[5, 6, 7]] * 20, starts), np.arange(31) == BREAK)
     assert found.words == ((5, 6), (7,)) and found.count == 20 and found.score == pytest.approx(math.log(2 * 2 / 4) * 1)
 
 
 def test_too_little_text_has_no_collocations():
-    assert mine(Text([[1, 2, 3]]), np.arange(31) == BREAK) == []
+    assert mine_collocations(Text([[1, 2, 3]]), np.arange(31) == BREAK) == []

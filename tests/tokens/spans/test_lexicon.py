@@ -5,8 +5,9 @@ from corruption_cases import CLS, PAD, SEP, UNK, VOCABULARY, batches, law
 from hypothesis import strategies as st
 
 from unmask.corruption import policy
+from unmask.corruption.policy import policy_named
 from unmask.records import Blocks
-from unmask.tokens.spans.lexicon import Lexicon, Members, mark
+from unmask.tokens.spans.lexicon import Lexicon, Members, mark_phrases
 
 THE, NEW, YORK, TIMES, OF, UN, DO = range(10, 17)
 
@@ -19,7 +20,7 @@ def row(ids, starts=None, documents=None):
 
 
 def marks(blocks, phrases):
-    return mark(blocks, Lexicon.of(phrases), VOCABULARY, kind="collocation").spans["collocation"]
+    return mark_phrases(blocks, Lexicon.of(phrases), VOCABULARY, kind="collocation").spans["collocation"]
 
 
 def test_the_longest_phrase_wins():
@@ -96,13 +97,13 @@ def test_phrases_are_found_as_by_a_loop(rows, seed):
 
 
 def test_marked_phrases_are_hidden_whole_by_the_collocation_policy():
-    blocks = mark(
+    blocks = mark_phrases(
         row([THE, NEW, YORK, TIMES] * 30),
         Lexicon.of([[[NEW], [YORK], [TIMES]]]),
         VOCABULARY,
         kind="collocation",
     )
-    hidden = policy.corrupt(blocks, policy.named("collocation", 0.4), VOCABULARY, seed=0).hidden[0].reshape(30, 4)
+    hidden = policy.corrupt(blocks, policy_named("collocation", 0.4), VOCABULARY, seed=0).hidden[0].reshape(30, 4)
     assert (hidden[:, 1:].all(axis=1) == hidden[:, 1:].any(axis=1)).all() and hidden[:, 1:].any()
 
 

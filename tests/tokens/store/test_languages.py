@@ -12,7 +12,7 @@ from unmask.errors import BadInput
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe
 from unmask.tokens.store.dataset import Dataset
-from unmask.tokens.store.languages import balanced, documents_by_language
+from unmask.tokens.store.languages import balanced_texts, documents_by_language
 
 WORDS = {"de": "Haus Baum Fluss Berg Wald Himmel", "en": "house tree river hill forest sky", "fi": "talo puu joki"}
 DOCUMENTS = {"de": 40, "en": 400, "fi": 10}
@@ -40,7 +40,7 @@ def test_every_document_has_the_language_of_its_file(prepared: Path) -> None:
 
 
 def test_the_tokenizer_learns_from_languages_in_their_smoothed_shares(prepared: Path) -> None:
-    texts = list(balanced(prepared / "documents" / "train", "file", 1 << 20))
+    texts = list(balanced_texts(prepared / "documents" / "train", "file", 1 << 20))
     by = dict.fromkeys(WORDS, 0)
     for text in texts:
         by[next(name for name, words in WORDS.items() if text.split()[0] in words.split())] += len(text)

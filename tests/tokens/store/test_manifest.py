@@ -151,7 +151,7 @@ def test_another_format_is_named_with_its_version(folder: Path) -> None:
 
 def test_the_fingerprint_is_of_tokens_and_tokenizer_alone(folder: Path) -> None:
     before = Dataset.open(folder)
-    assert before.fingerprint == manifests.fingerprint(before.manifest)
+    assert before.fingerprint == manifests.fingerprint_of(before.manifest)
     told = {}
     for name in (
         "README.md",
@@ -161,5 +161,5 @@ def test_the_fingerprint_is_of_tokens_and_tokenizer_alone(folder: Path) -> None:
     ):
         manifest = json.loads(json.dumps(before.manifest))
         manifest["files"][name]["sha256"] = "0" * 64
-        told[name] = manifests.fingerprint(manifest) == before.fingerprint
+        told[name] = manifests.fingerprint_of(manifest) == before.fingerprint
     assert list(told.values()) == [True, True, False, False]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from unmask.errors import Damaged
 from unmask.tokens.store.shards import Shards, ShardWriter
-from unmask.tokens.tokenizer.tokenizer import Encoded
+from unmask.tokens.tokenizer.encode import Encoded
 
 LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=30)
 

@@ -10,11 +10,12 @@ import pytest
 from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
-from unmask.tokens.examine import audit_data
-from unmask.tokens.store.dataset import Dataset, prepare
+from unmask.evaluation.audit import audit_data
+from unmask.tokens.prepare import prepare
+from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.tokenizer.encode import Encoded
 from unmask.tokens.tokenizer.segments import encode_words, named_segmenter
-from unmask.tokens.tokenizer.tokenizer import Encoded
-from unmask.tokens.tokenizer.train import train
+from unmask.tokens.tokenizer.train import train_tokenizer
 
 WORDS = ["我", "不", "喜欢", "猫", "。", "狗", "Python", "很", "好"]
 MODULE = """
@@ -37,7 +38,8 @@ def cut(text: str) -> Iterable[str]:
 @pytest.mark.parametrize("kind", ["wordpiece", "bpe", "unigram"])
 def test_a_token_starts_a_word_where_the_segmenter_says(kind: str) -> None:
     text = "我喜欢猫。 我不喜欢狗。Python很好。"
-    tokenizer = train([*text * 9, "Python", "Pythonista"], kind)  # of single letters, so that no piece is a word
+    # of single letters, so that no piece is a word
+    tokenizer = train_tokenizer([*text * 9, "Python", "Pythonista"], kind)
     (one,) = encode_words(tokenizer, [text], cut, offsets=True)
     (plain,) = encode_words(tokenizer, [text], offsets=True)
     assert (one.ids == plain.ids).all()

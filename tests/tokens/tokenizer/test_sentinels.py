@@ -9,24 +9,24 @@ import pytest
 from transformers import AutoTokenizer
 
 from unmask.corruption.policy import restore
-from unmask.corruption.schedule import corrupt_by, parse
+from unmask.corruption.schedule import corrupt_at, parse_schedule
 from unmask.records import Blocks, Vocabulary
 from unmask.tokens.store.dataset import Dataset
-from unmask.tokens.tokenizer.sentinels import USUAL, enough
+from unmask.tokens.tokenizer.sentinels import USUAL, sentinels_for
 
 
 @pytest.mark.parametrize("line", ["sentinel", "sentinel mean=1", "sentinel mean=2"])
 @pytest.mark.parametrize("rate", ["0.15", "0.5", "linear 0.95 0.1"])
 @pytest.mark.parametrize("length", [7, 400])
 def test_there_are_enough_for_every_row(line: str, rate: str, length: int) -> None:
-    plan = parse(line, rate)
-    sentinels = tuple(range(10, 10 + enough(plan, length)))
+    plan = parse_schedule(line, rate)
+    sentinels = tuple(range(10, 10 + sentinels_for(plan, length)))
     known = Vocabulary(10 + len(sentinels), 4, 0, 2, 3, (0, 1, 2, 3, 4, *sentinels), sentinels)
     ids = np.full((16, length), 7, dtype=np.int32)
     ids[:, 0], ids[:, -1] = 2, 3
     blocks = Blocks(ids, ids > 4, np.ones_like(ids), np.arange(16), epoch=0)
     for progress in np.linspace(0, 1, 9):
-        corrupted = corrupt_by(blocks, plan, known, seed=0, progress=float(progress))
+        corrupted = corrupt_at(blocks, plan, known, seed=0, progress=float(progress))
         np.testing.assert_array_equal(restore(corrupted), ids)
 
 

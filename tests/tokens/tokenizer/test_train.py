@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from unmask.errors import BadInput
-from unmask.tokens.tokenizer.train import KINDS, SPECIAL, spread, train
+from unmask.tokens.tokenizer.train import KINDS, SPECIAL, spread, train_tokenizer
 
 SIZE = 800
 SEVERAL = [
@@ -28,7 +28,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 def test_a_kind_has_exactly_the_size_asked_for_and_the_special_tokens_first(kind: str, texts: list[str]) -> None:
-    tokenizer = train(texts, kind, SIZE)
+    tokenizer = train_tokenizer(texts, kind, SIZE)
     assert len(tokenizer) == tokenizer.backend_tokenizer.get_vocab_size() == SIZE
     assert tuple(tokenizer.convert_ids_to_tokens(range(5))) == SPECIAL
     named = (
@@ -42,7 +42,7 @@ def test_a_kind_has_exactly_the_size_asked_for_and_the_special_tokens_first(kind
 
 
 def test_text_stands_between_cls_and_sep_and_a_mask_takes_the_space_before_it(kind: str, texts: list[str]) -> None:
-    tokenizer = train(texts, kind, SIZE)
+    tokenizer = train_tokenizer(texts, kind, SIZE)
     ids = tokenizer("the type [MASK] the value")["input_ids"]
     assert (ids[0], ids[-1], ids.count(tokenizer.mask_token_id)) == (2, 3, 1)
     before, after = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("the type", " the value"))
@@ -53,21 +53,22 @@ def test_text_stands_between_cls_and_sep_and_a_mask_takes_the_space_before_it(ki
 
 def test_the_same_text_gives_the_same_bytes_in_another_process(texts: list[str], tmp_path: Path) -> None:
     code = (
-        "import json, sys; from unmask.tokens.tokenizer.train import KINDS, train\n"
+        "import json, sys; from unmask.tokens.tokenizer.train import KINDS, train_tokenizer\n"
         "texts = json.load(open(sys.argv[1]))\n"
-        "print(json.dumps([train(texts, kind, int(sys.argv[2])).backend_tokenizer.to_str() for kind in KINDS]))"
+        "trained = [train_tokenizer(texts, kind, int(sys.argv[2])) for kind in KINDS]\n"
+        "print(json.dumps([tokenizer.backend_tokenizer.to_str() for tokenizer in trained]))"
     )
     (tmp_path / "texts.json").write_text(json.dumps(texts))
     words = [sys.executable, "-c", code, str(tmp_path / "texts.json"), str(SIZE)]
     there = json.loads(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
     for kind, text in zip(KINDS, there, strict=True):
-        assert train(texts, kind, SIZE).backend_tokenizer.to_str() == text, kind
+        assert train_tokenizer(texts, kind, SIZE).backend_tokenizer.to_str() == text, kind
 
 
 def test_text_in_any_script_comes_back_from_bytes_and_pieces(texts: list[str], several: list[str]) -> None:
     mixed = [*texts[:100], *several * 20]
     for kind in ("bpe", "unigram"):
-        tokenizer = train(mixed, kind, 900)
+        tokenizer = train_tokenizer(mixed, kind, 900)
         for text in [*several, "two\nlines, and don't (really)."]:
             ids = tokenizer(text, add_special_tokens=False)["input_ids"]
             assert tokenizer.unk_token_id not in ids
@@ -75,7 +76,7 @@ def test_text_in_any_script_comes_back_from_bytes_and_pieces(texts: list[str], s
 
 
 def test_bytes_know_every_text(texts: list[str]) -> None:
-    tokenizer = train(texts[:50], "bpe", 300)
+    tokenizer = train_tokenizer(texts[:50], "bpe", 300)
     text = "Ω≈ç√ 🤖 ไทย \N{ZERO WIDTH JOINER} \x7f"
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
     assert tokenizer.decode(ids) == text
@@ -85,16 +86,16 @@ def test_bytes_know_every_text(texts: list[str]) -> None:
 def test_cased_keeps_capitals_and_accents_and_uncased_does_not(texts: list[str], several: list[str]) -> None:
     mixed = [*texts[:100], *several * 20]
     for kind in KINDS:
-        cased, uncased = (train(mixed, kind, 700, cased=each) for each in (True, False))
+        cased, uncased = (train_tokenizer(mixed, kind, 700, cased=each) for each in (True, False))
         assert "Ç" in cased.decode(cased("Ça va Déjà")["input_ids"])
         told = [uncased(text)["input_ids"] for text in ("ÇA VA DÉJÀ", "ça va déjà")]
         assert told[0] == told[1]
-    accents = train(mixed, "wordpiece", 400, cased=False)
+    accents = train_tokenizer(mixed, "wordpiece", 400, cased=False)
     assert accents("déjà")["input_ids"] == accents("deja")["input_ids"]
 
 
 def test_every_word_of_known_characters_has_wordpieces() -> None:
-    tokenizer = train(["aab abb bba", "Zoo zoo"] * 10, "wordpiece", 24)
+    tokenizer = train_tokenizer(["aab abb bba", "Zoo zoo"] * 10, "wordpiece", 24)
     assert tokenizer.unk_token_id not in tokenizer("bZoabZ")["input_ids"]
 
 
@@ -103,30 +104,30 @@ def test_a_vocabulary_larger_than_the_text_allows_is_refused_with_the_largest_th
 ) -> None:
     few = texts[:5]
     with pytest.raises(BadInput, match="larger than the text allows: ask for") as refused:
-        train(few, kind, 50_000)
+        train_tokenizer(few, kind, 50_000)
     allowed = int(str(refused.value).split("ask for ")[1].split()[0].replace(",", ""))
-    assert len(train(few, kind, allowed)) == allowed
+    assert len(train_tokenizer(few, kind, allowed)) == allowed
     with pytest.raises(BadInput, match="larger than the text allows"):
-        train(few, kind, allowed + 1)
+        train_tokenizer(few, kind, allowed + 1)
 
 
 def test_a_vocabulary_without_room_for_the_characters_is_refused(kind: str, texts: list[str]) -> None:
     with pytest.raises(BadInput, match=r"no room for the characters of the text: ask for [\d,]+ or more") as refused:
-        train(texts[:20], kind, 10)
+        train_tokenizer(texts[:20], kind, 10)
     assert "\n" not in str(refused.value)
 
 
 def test_an_unknown_kind_and_no_text_are_refused() -> None:
     with pytest.raises(BadInput, match=r"'wordpeace'.*wordpiece, bpe, unigram"):
-        train(["text"], "wordpeace", 100)
+        train_tokenizer(["text"], "wordpeace", 100)
     with pytest.raises(BadInput, match="no text"):
-        train(["", ""], "bpe", 300)
+        train_tokenizer(["", ""], "bpe", 300)
 
 
 def test_a_character_too_rare_for_the_alphabet_takes_no_place_of_a_piece(texts: list[str]) -> None:
     rare = "".join(chr(code) for code in range(0x4E00, 0x4E00 + 3000))
     for kind in ("wordpiece", "unigram"):
-        vocab = train([*texts, rare], kind, 1000).get_vocab()
+        vocab = train_tokenizer([*texts, rare], kind, 1000).get_vocab()
         assert sum(any(character in rare for character in token) for token in vocab) < 256
         assert len(vocab) == 1000
 

@@ -109,9 +109,9 @@ def module_prose(path: Path) -> tuple[int, int, list[str]]:
         source = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return 0, 1, []
-    found = list(docstrings(source))
-    paragraphs = [paragraph for _, text in found for paragraph in prose(text)]
-    return len(source), found[0][0] if found else 1, paragraphs
+    texts = list(docstrings(source))
+    paragraphs = [paragraph for _, text in texts for paragraph in prose(text)]
+    return len(source), texts[0][0] if texts else 1, paragraphs
 
 
 def docstrings(source: str) -> Iterator[tuple[int, str]]:
@@ -133,11 +133,11 @@ def docstrings(source: str) -> Iterator[tuple[int, str]]:
 def modules() -> tuple[tuple[Path, str], ...]:
     """Every module of the standard library and of unmask's dependencies, with its name for readers."""
     library = Path(sysconfig.get_path("stdlib"))
-    found = [(path, f"python/{path.relative_to(library)}") for path in sorted(library.rglob("*.py"))]
+    modules = [(path, f"python/{path.relative_to(library)}") for path in sorted(library.rglob("*.py"))]
     for distribution in _dependencies():
         files = sorted(file for file in distribution.files or () if file.suffix in SUFFIXES)
-        found += [(Path(str(distribution.locate_file(file))), str(file)) for file in files]
-    return tuple((path, name) for path, name in found if not LEFT_OUT.intersection(Path(name).parts))
+        modules += [(Path(str(distribution.locate_file(file))), str(file)) for file in files]
+    return tuple((path, name) for path, name in modules if not LEFT_OUT.intersection(Path(name).parts))
 
 
 def size() -> int:
@@ -147,19 +147,19 @@ def size() -> int:
 
 def _dependencies() -> list[metadata.Distribution]:
     """What unmask needs, and what that needs, by name; everything installed if unmask itself is not."""
-    found: dict[str, metadata.Distribution] = {}
+    installed: dict[str, metadata.Distribution] = {}
     wanted = ["unmask"]
     while wanted:
         try:
             distribution = metadata.distribution(wanted.pop())
         except metadata.PackageNotFoundError:  # needed on other systems only
             continue
-        if found.setdefault(distribution.name.lower(), distribution) is distribution:
+        if installed.setdefault(distribution.name.lower(), distribution) is distribution:
             needs = (need for need in distribution.requires or () if "extra ==" not in need)
             wanted += [re.split(r"[^\w.-]", need, maxsplit=1)[0] for need in needs]
-    if not found:
-        found = {each.name.lower(): each for each in metadata.distributions()}
-    return [distribution for name, distribution in sorted(found.items()) if name != "unmask"]
+    if not installed:
+        installed = {each.name.lower(): each for each in metadata.distributions()}
+    return [distribution for name, distribution in sorted(installed.items()) if name != "unmask"]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The bytes of a source, decompressed on the way and never held whole.
 
 A file that breaks off in the middle (a truncated download, a bad block) ends there: what was read before
-counts, and `Stream.problem` says what happened.
+counts, and `ByteReader.problem` says what happened.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DECODERS: dict[str, Callable[[], Any]] = {
 FAILURES = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
-class Stream(io.RawIOBase):
+class ByteReader(io.RawIOBase):
     """What readers read from: it ends at the first failure and remembers it, and counts what it took in."""
 
     def __init__(self, read: Callable[[int], bytes], compression: str | None) -> None:
@@ -76,15 +76,15 @@ class Stream(io.RawIOBase):
 
 
 @contextmanager
-def opened(source: Source) -> Iterator[tuple[io.BufferedReader, Stream]]:
+def open_source(source: Source) -> Iterator[tuple[io.BufferedReader, ByteReader]]:
     """A source's bytes for a reader, and the stream beneath that knows how it went."""
     if source.format == "stdin":
         if sys.stdin is None:
             raise BadInput("-: standard input is closed")
         pipe: Any = sys.stdin.buffer  # `read1` gives what has come, without waiting for the rest
-        stream = Stream(pipe.read1, None)
+        stream = ByteReader(pipe.read1, None)
         yield io.BufferedReader(stream, BUFFER), stream
         return
     with Path(source.name).open("rb", buffering=0) as file:
-        stream = Stream(file.read, source.compression)
+        stream = ByteReader(file.read, source.compression)
         yield io.BufferedReader(stream, BUFFER), stream

@@ -53,10 +53,10 @@ class Source:
         return 0 if self.format == "stdin" else Path(self.name).stat().st_size
 
 
-def recognised(path: Path) -> tuple[str, str | None] | None:
+def format_of(path: Path) -> tuple[str, str | None] | None:
     """The format and the compression that a file's suffixes tell.
 
-    >>> recognised(Path("a.jsonl.gz")), recognised(Path("A.TXT")), recognised(Path("a.pdf"))
+    >>> format_of(Path("a.jsonl.gz")), format_of(Path("A.TXT")), format_of(Path("a.pdf"))
     (('jsonl', 'gzip'), ('text', None), None)
     """
     compression = COMPRESSIONS.get(path.suffix.lower())
@@ -66,12 +66,12 @@ def recognised(path: Path) -> tuple[str, str | None] | None:
     return (form, compression) if form else None
 
 
-def find(arguments: Sequence[str]) -> list[Source]:
+def find_sources(arguments: Sequence[str]) -> list[Source]:
     """Every source that the arguments name, each once, in reading order."""
     if not arguments:
         raise BadInput("nothing to read: give files, folders, globs, - for standard input, or builtin")
-    found = (source for argument in arguments for source in _sources(argument))
-    return list({source.name: source for source in found}.values())
+    sources = (source for argument in arguments for source in _sources(argument))
+    return list({source.name: source for source in sources}.values())
 
 
 def _sources(argument: str) -> Iterator[Source]:
@@ -79,37 +79,37 @@ def _sources(argument: str) -> Iterator[Source]:
     if argument == STDIN:
         yield Source(STDIN, "stdin")
     elif path.is_dir():
-        yield from _known([path], argument)
+        yield from _readable([path], argument)
     elif path.exists():
         yield _named(path)
     elif argument == BUILTIN:
         yield Source(BUILTIN, "builtin")
     elif glob.has_magic(argument):
         matches = glob.glob(argument, recursive=True)  # noqa: PTH207 Path.glob takes no absolute pattern
-        yield from _known([Path(match) for match in sorted(matches)], argument)
+        yield from _readable([Path(match) for match in sorted(matches)], argument)
     else:
         raise BadInput(f"{argument}: no such file or folder")
 
 
 def _named(path: Path) -> Source:
-    known = recognised(path)
-    if known is None:
+    suffixes = format_of(path)
+    if suffixes is None:
         suffix = "".join(path.suffixes[-2:]) or "no suffix"
         raise BadInput(
             f"{path}: unknown kind of file ({suffix}); known are {' '.join(FORMATS)}, "
             f"each plain or with {' '.join(COMPRESSIONS)}"
         )
-    return Source(str(path), *known)
+    return Source(str(path), *suffixes)
 
 
-def _known(paths: list[Path], argument: str) -> Iterator[Source]:
+def _readable(paths: list[Path], argument: str) -> Iterator[Source]:
     """The files of known suffixes among the paths and under the folders among them."""
     nothing = True
     for path in paths:
         for file in _walk(path) if path.is_dir() else [path]:
-            if known := recognised(file):
+            if suffixes := format_of(file):
                 nothing = False
-                yield Source(str(file), *known, named=False)
+                yield Source(str(file), *suffixes, named=False)
     if nothing:
         where = f"nothing matches {argument}" if not paths else f"{argument}: no file with a known suffix"
         raise BadInput(f"{where} ({' '.join(FORMATS)}, each plain or with {' '.join(COMPRESSIONS)})")

@@ -19,7 +19,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unmask.corpus.marks import read_marks, within
+from unmask.corpus.marks import marks_within, read_marks
 from unmask.corpus.read.find import Source
 from unmask.records import Document, Mark
 
@@ -41,7 +41,7 @@ class Malformed:
 Record = Document | Malformed
 
 
-def text(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_text(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
     """A paragraph per line, a blank line between documents."""
     held: list[tuple[int, bytes]] = []
     size = 0
@@ -95,7 +95,7 @@ def _decoded(lines: list[tuple[int, bytes]], source: Source) -> Iterator[Record]
         yield Document("".join(good), source.name, lines[0][0])
 
 
-def jsonl(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_jsonl(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
     """A JSON object per line, its text in a field; `spans` may mark what is hidden together, see `marks`."""
     line = 0
     while data := content.readline(ROW):
@@ -112,7 +112,7 @@ def jsonl(content: io.BufferedReader, source: Source, field: str) -> Iterator[Re
             except (ValueError, RecursionError) as error:
                 yield Malformed(source.name, line, _why(error), _excerpt(data))
             else:
-                yield from parts(value, source.name, line, marks)
+                yield from cut_long_text(value, source.name, line, marks)
 
 
 def _value(row: Any, field: str) -> str:
@@ -127,7 +127,7 @@ def _value(row: Any, field: str) -> str:
     return row[field]
 
 
-def delimited(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_delimited(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
     """A table with a header, its text in a column; `.tsv` has tabs between, `.csv` commas."""
     csv.field_size_limit(ROW // 4)  # the reader takes four bytes a character
     # Bytes that are not UTF-8 come through as surrogates, so that they spoil their own row only.
@@ -144,7 +144,7 @@ def delimited(content: io.BufferedReader, source: Source, field: str) -> Iterato
         line, row = rows.line_num + 1, []
         try:
             if row := next(rows):
-                yield from parts(_value(dict(zip(header, row, strict=False)), field), source.name, line)
+                yield from cut_long_text(_value(dict(zip(header, row, strict=False)), field), source.name, line)
         except StopIteration:
             return
         except (ValueError, csv.Error) as error:
@@ -153,7 +153,7 @@ def delimited(content: io.BufferedReader, source: Source, field: str) -> Iterato
             yield Malformed(source.name, line, reason, _excerpt(data))
 
 
-def parquet(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_parquet(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
     """A column of a parquet file; the line is the row's number, from 1."""
     line = 0
     try:
@@ -193,20 +193,20 @@ def _cell(data: bytes | None, source: Source, line: int) -> Iterator[Record]:
     try:
         if data is None:
             raise ValueError("null, not a string")
-        yield from parts(data.decode(), source.name, line)
+        yield from cut_long_text(data.decode(), source.name, line)
     except ValueError as error:
         yield Malformed(source.name, line, _why(error), _excerpt(data or b""))
 
 
-def parts(text: str, name: str, line: int, marks: tuple[Mark, ...] = ()) -> Iterator[Document]:
-    """A document, or an over-long one in parts of at most LONGEST characters, cut at whitespace."""
+def cut_long_text(text: str, name: str, line: int, marks: tuple[Mark, ...] = ()) -> Iterator[Document]:
+    """A document, or an over-long one in pieces of at most LONGEST characters, cut at whitespace."""
     start = 0
     while len(text) - start > LONGEST:
         window = text[start : start + LONGEST]
         cut = max(window.rfind(" "), window.rfind("\n"), window.rfind("\t")) + 1 or LONGEST
-        yield Document(window[:cut], name, line, within(marks, start, start + cut))
+        yield Document(window[:cut], name, line, marks_within(marks, start, start + cut))
         start += cut
-    yield Document(text[start:] if start else text, name, line, within(marks, start, len(text)))
+    yield Document(text[start:] if start else text, name, line, marks_within(marks, start, len(text)))
 
 
 def _why(error: Exception) -> str:

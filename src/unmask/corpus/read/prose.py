@@ -15,7 +15,7 @@ import lxml.html
 from markdown_it import MarkdownIt
 
 from unmask.corpus.read.find import Source
-from unmask.corpus.read.formats import ROW, Malformed, Record, parts
+from unmask.corpus.read.formats import ROW, Malformed, Record, cut_long_text
 
 LEFT_OUT = {"head", "script", "style", "noscript", "template", "nav", "footer", "aside", "form", "button"}
 LEFT_OUT |= {"select", "textarea", "pre", "iframe", "object", "svg", "math", "canvas", "audio", "video"}
@@ -45,12 +45,12 @@ CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
 
 
-def html(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_html(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
     """One page."""
     return _page(content, source, markdown=False)
 
 
-def markdown(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_markdown(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
     """One page of CommonMark, tables included, front matter not."""
     return _page(content, source, markdown=True)
 
@@ -65,7 +65,7 @@ def _page(content: io.BufferedReader, source: Source, markdown: bool) -> Iterato
         if markdown:
             page = FRONT_MATTER.sub("", page.replace("\r\n", "\n"))
             page = MarkdownIt("commonmark").enable("table").render(page)
-        yield from parts("\n".join(paragraphs(page)), source.name, 1)
+        yield from cut_long_text("\n".join(paragraphs(page)), source.name, 1)
     except (UnicodeDecodeError, LookupError, RecursionError) as error:
         yield Malformed(source.name, 1, f"not readable as a page ({error})")
 

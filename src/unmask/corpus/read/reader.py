@@ -1,6 +1,6 @@
 """Sources to raw documents, one after the other, however large the file.
 
-    Source ─opened─▶ bytes ─a reader per format─▶ Document | Malformed
+    Source ─open_source─▶ bytes ─a reader per format─▶ Document | Malformed
 
 What cannot be read is a `Malformed` with its place and the reason, and reading goes on behind it.
 """
@@ -11,46 +11,48 @@ import io
 from collections.abc import Callable, Iterator
 
 from unmask.corpus.read import builtin
-from unmask.corpus.read.byte_reader import opened
+from unmask.corpus.read.byte_reader import open_source
 from unmask.corpus.read.find import Source
-from unmask.corpus.read.formats import Malformed, Record, delimited, jsonl, parquet, text
-from unmask.corpus.read.prose import html, markdown
+from unmask.corpus.read.formats import Malformed, Record, read_delimited, read_jsonl, read_parquet, read_text
+from unmask.corpus.read.prose import read_html, read_markdown
 
 
-def read(source: Source, field: str = "text", taken: Callable[[int], None] = lambda count: None) -> Iterator[Record]:
+def read_source(
+    source: Source, field: str = "text", taken: Callable[[int], None] = lambda count: None
+) -> Iterator[Record]:
     """Every document of a source, in order; `taken` hears of the bytes as they come from the disk."""
     if source.format == "builtin":
         yield from builtin.documents(taken)
         return
-    told = line = 0
+    reported = line = 0
     try:
-        with opened(source) as (content, stream):
+        with open_source(source) as (content, reader):
             for record in READERS[source.format](content, source, field):
                 line = record.line
                 yield record
-                if stream.taken > told:
-                    taken(stream.taken - told)
-                    told = stream.taken
-            taken(max(stream.taken, source.size) - told)
-            if stream.problem:
-                yield Malformed(source.name, line, stream.problem)
+                if reader.taken > reported:
+                    taken(reader.taken - reported)
+                    reported = reader.taken
+            taken(max(reader.taken, source.size) - reported)
+            if reader.problem:
+                yield Malformed(source.name, line, reader.problem)
     except OSError as error:
         yield Malformed(source.name, 0, error.strerror or str(error))
 
 
-def standard_input(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_stdin(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
     """JSONL when the first byte is a brace, else text."""
-    reader = jsonl if content.peek(1)[:1] == b"{" else text
+    reader = read_jsonl if content.peek(1)[:1] == b"{" else read_text
     return reader(content, source, field)
 
 
 READERS: dict[str, Callable[[io.BufferedReader, Source, str], Iterator[Record]]] = {
-    "text": text,
-    "jsonl": jsonl,
-    "csv": delimited,
-    "tsv": delimited,
-    "parquet": parquet,
-    "markdown": markdown,
-    "html": html,
-    "stdin": standard_input,
+    "text": read_text,
+    "jsonl": read_jsonl,
+    "csv": read_delimited,
+    "tsv": read_delimited,
+    "parquet": read_parquet,
+    "markdown": read_markdown,
+    "html": read_html,
+    "stdin": read_stdin,
 }

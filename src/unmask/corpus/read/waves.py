@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from unmask.corpus.marks import column
+from unmask.corpus.marks import marks_column
 from unmask.corpus.parquet_writer import SCHEMA
 from unmask.corpus.read.find import Source
 from unmask.corpus.read.formats import Malformed
-from unmask.corpus.read.reader import read
+from unmask.corpus.read.reader import read_source
 from unmask.errors import BadInput
 from unmask.progress import task
 from unmask.records import Document
@@ -25,7 +25,7 @@ from unmask.records import Document
 WAVE = 4 << 20  # characters
 
 
-class Intake:
+class CorpusReader:
     """Reads sources in waves, and counts what came in."""
 
     def __init__(self, sources: Sequence[Source], field: str, quarantine: Path) -> None:
@@ -60,7 +60,7 @@ class Intake:
                 step(count / 1e6, note=f"{self.read:,} documents")
 
             for source in self._sources:
-                for record in read(source, self._field, taken):
+                for record in read_source(source, self._field, taken):
                     if isinstance(record, Malformed):
                         self._set_aside(record, source)
                     else:
@@ -84,5 +84,5 @@ def _table(documents: list[Document]) -> pa.Table:
     texts, lines = [document.text for document in documents], [document.line for document in documents]
     table = pa.table([texts, pa.array(sources).cast(pa.string()), lines], schema=SCHEMA)
     if any(document.marks for document in documents):
-        return table.append_column("spans", column(document.marks for document in documents))
+        return table.append_column("spans", marks_column(document.marks for document in documents))
     return table

@@ -11,31 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unmask.errors import BadInput
 from unmask.randomness import Bits
-from unmask.records import Flags, Ids, Integers, Reals
+from unmask.records import Flags, Integers, Reals, TokenStream
 from unmask.tokens.spans.lexicon import Members, longer, word_hashes
 
 CHUNK = 1 << 20  # tokens read at a time
 SKETCH = 1 << 24  # counters, 64 MB
-PART = 1.2  # how much more often than in a longer one a collocation has to occur, to stand for itself
-
-
-class Stream(Protocol):
-    """A split's tokens, one document after the other."""
-
-    @property
-    def ends(self) -> Integers:
-        """Where each document ends in the stream."""
-        ...
-
-    def read(self, start: int, stop: int) -> tuple[Ids, Flags]:
-        """The tokens between two places of the stream, and which of them start a word."""
-        ...
+FRAGMENT = 1.2  # how much more often than in a longer one a collocation has to occur, to stand for itself
 
 
 @dataclass(frozen=True)
@@ -66,8 +53,8 @@ class Level:
     places: Integers  # N 2, one occurrence in the stream
 
 
-def mine(
-    stream: Stream,
+def mine_collocations(
+    stream: TokenStream,
     breaks: Flags,
     *,
     longest: int = 5,
@@ -80,35 +67,37 @@ def mine(
     `breaks` (V flags) says which tokens no collocation contains: specials, and punctuation if it shall not.
     `step` is told of each pass over the stream; there are two for each length.
     """
+    if longest < 2 or least < 0 or top < 1:
+        raise BadInput(f"longest {longest}, least {least}, top {top}: give 2, 0 and 1 or more")
     levels: list[Level] = []
     for size in range(1, longest + 1):
         frequent = Members(levels[-1].hashes) if levels else None
         levels.append(_count(lambda: _chunks(stream, breaks), size, frequent, least, step))
     total = int(levels[0].counts.sum())
-    found: list[Collocation] = []
+    mined: list[Collocation] = []
     for level in levels[1:]:
         scores = _scores(level, levels, total)
         for n in np.lexsort((level.hashes, -level.counts, -scores))[: 2 * top]:
             words = _words(stream, level.places[n])
-            found.append(Collocation(words, int(level.counts[n]), round(float(scores[n]), 4)))
-    found.sort(key=lambda one: (-one.score, -one.count, one.words))
-    return _without_parts(found)[:top]
+            mined.append(Collocation(words, int(level.counts[n]), round(float(scores[n]), 4)))
+    mined.sort(key=lambda one: (-one.score, -one.count, one.words))
+    return _without_fragments(mined)[:top]
 
 
-def _without_parts(found: list[Collocation]) -> list[Collocation]:
+def _without_fragments(mined: list[Collocation]) -> list[Collocation]:
     """Leave out what hardly ever occurs but inside a longer one: "Ku Klux" beside "Ku Klux Klan"."""
-    counts = {one.words: one.count for one in found}
-    parts = {
-        part
-        for one in found
+    counts = {one.words: one.count for one in mined}
+    fragments = {
+        fragment
+        for one in mined
         for size in range(2, len(one.words))
         for begin in range(len(one.words) - size + 1)
-        if counts.get(part := one.words[begin : begin + size], 0) < PART * one.count
+        if counts.get(fragment := one.words[begin : begin + size], 0) < FRAGMENT * one.count
     }
-    return [one for one in found if one.words not in parts]
+    return [one for one in mined if one.words not in fragments]
 
 
-def _chunks(stream: Stream, breaks: Flags) -> Iterator[Chunk]:
+def _chunks(stream: TokenStream, breaks: Flags) -> Iterator[Chunk]:
     """The words of the stream; chunks end with a document wherever one is shorter than a chunk."""
     ends = stream.ends
     begin, last = 0, int(ends[-1]) if len(ends) else 0
@@ -141,7 +130,7 @@ def _count(
         places, counts = np.unique(grams[at] & np.uint64(SKETCH - 1), return_counts=True)
         sketch[places] += counts.astype(np.uint32)
     step(1)
-    found = _nothing(size)
+    level = _nothing(size)
     for chunk in chunks():
         grams, at = _grams(chunk, size, frequent)
         at = at[sketch[grams[at] & np.uint64(SKETCH - 1)] > least]
@@ -149,10 +138,10 @@ def _count(
         at = at[first]
         words = np.stack([chunk.hashes[at + nth] for nth in range(size)], axis=1)
         places = np.stack((chunk.starts[at], chunk.starts[at + size]), axis=1)
-        found = _merged(found, Level(hashes, counts, words, places))
+        level = _merged(level, Level(hashes, counts, words, places))
     step(1)
-    keep = found.counts > least
-    return Level(found.hashes[keep], found.counts[keep], found.words[keep], found.places[keep])
+    keep = level.counts > least
+    return Level(level.hashes[keep], level.counts[keep], level.words[keep], level.places[keep])
 
 
 def _nothing(size: int) -> Level:
@@ -170,8 +159,8 @@ def _grams(chunk: Chunk, size: int, frequent: Members | None) -> tuple[Bits, Int
         grams = longer(grams[:last], chunk.hashes[nth:])
         whole = whole[:last] & chunk.joined[nth - 1 :]
     if frequent is not None:
-        known = frequent.have(shorter)
-        whole &= known[:-1] & known[1:]
+        is_frequent = frequent.have(shorter)
+        whole &= is_frequent[:-1] & is_frequent[1:]
     return grams, np.flatnonzero(whole)
 
 
@@ -214,7 +203,7 @@ def _log_share(words: Bits, levels: list[Level], total: int) -> Reals:
     return share
 
 
-def _words(stream: Stream, place: Integers) -> tuple[tuple[int, ...], ...]:
+def _words(stream: TokenStream, place: Integers) -> tuple[tuple[int, ...], ...]:
     """The words between two places of the stream, as token ids."""
     ids, starts = stream.read(int(place[0]), int(place[1]))
     starts[0] = True

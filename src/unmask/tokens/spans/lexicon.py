@@ -48,8 +48,8 @@ class Members:
         flags: Flags = self._filter[hashes & np.uint64(FILTER - 1)]
         perhaps = np.flatnonzero(flags)
         if len(self.table):
-            found = np.searchsorted(self.table, hashes[perhaps])
-            flags[perhaps] = self.table[np.minimum(found, len(self.table) - 1)] == hashes[perhaps]
+            places = np.searchsorted(self.table, hashes[perhaps])
+            flags[perhaps] = self.table[np.minimum(places, len(self.table) - 1)] == hashes[perhaps]
         return flags
 
 
@@ -73,10 +73,10 @@ class Lexicon:
             for nth in range(1, len(words)):
                 gram = longer(gram, words[nth : nth + 1])
             grams.setdefault(len(words), []).append(int(gram[0]))
-        return cls({size: Members(np.unique(np.array(found, dtype=np.uint64))) for size, found in grams.items()})
+        return cls({size: Members(np.unique(np.array(hashes, dtype=np.uint64))) for size, hashes in grams.items()})
 
 
-def mark(blocks: Blocks, lexicon: Lexicon, vocabulary: Vocabulary, *, kind: str) -> Blocks:
+def mark_phrases(blocks: Blocks, lexicon: Lexicon, vocabulary: Vocabulary, *, kind: str) -> Blocks:
     """Mark the phrases of the lexicon as spans of this kind: the longest first, then from the left.
 
     tokens   the   New  York  Times  of  New  York        phrases: New York, New York Times
@@ -97,7 +97,7 @@ def _matches(blocks: Blocks, words: units.Units, lexicon: Lexicon) -> list[tuple
     """For each length, the longest first, the words at which a phrase of the lexicon begins."""
     each = word_hashes(blocks.ids.ravel()[words.positions], words.starts)
     joined = _joined(blocks, words)
-    found, gram, whole = [], each, np.ones(len(each), dtype=np.bool_)
+    matches, gram, whole = [], each, np.ones(len(each), dtype=np.bool_)
     for size in range(2, max(lexicon.by_length, default=0) + 1):
         last = len(each) - size + 1
         if last < 1:
@@ -105,8 +105,8 @@ def _matches(blocks: Blocks, words: units.Units, lexicon: Lexicon) -> list[tuple
         gram = longer(gram[:last], each[size - 1 :])
         whole = whole[:last] & joined[size - 2 :]
         if size in lexicon.by_length:
-            found.append((size, np.flatnonzero(lexicon.by_length[size].have(gram) & whole)))
-    return found[::-1]
+            matches.append((size, np.flatnonzero(lexicon.by_length[size].have(gram) & whole)))
+    return matches[::-1]
 
 
 def _joined(blocks: Blocks, words: units.Units) -> Flags:

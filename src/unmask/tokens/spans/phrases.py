@@ -1,6 +1,6 @@
 """Phrases as text: lists a person can read and edit, and the same phrases as a tokenizer's words.
 
-In: a data directory, or a file of phrases. Out: its collocations as a list, or a `Lexicon` that marks them in blocks.
+In: collocations, or a file of phrases. Out: a list in a file, or a `Lexicon` that marks them in blocks.
 
     # score  count  phrase          lines with # are left out, and so is everything before the last tab
     -0.02    168    Buenos Aires
@@ -17,34 +17,24 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
 from unmask.files import saving
-from unmask.progress import task
 from unmask.records import Flags
 from unmask.results import Phrase
-from unmask.tokens.spans.collocations import Stream, mine
+from unmask.tokens.spans.collocations import Collocation
 from unmask.tokens.spans.lexicon import Lexicon
+from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.segments import Segmenter, encode_words
-from unmask.tokens.tokenizer.tokenizer import vocabulary
 
 
-def collocations(
-    stream: Stream,
-    tokenizer: PreTrainedTokenizerFast,
-    *,
-    longest: int = 5,
-    least: int = 10,
-    top: int = 20_000,
-) -> list[Phrase]:
-    """The best collocations of a split, best first; none contains punctuation."""
-    with task("Collocations", total=2 * longest) as step:
-        found = mine(stream, _wordless(tokenizer), longest=longest, least=least, top=top, step=step)
-    ids = [[token for word in one.words for token in word] for one in found]
+def as_phrases(collocations: Sequence[Collocation], tokenizer: PreTrainedTokenizerFast) -> list[Phrase]:
+    """Collocations as text."""
+    ids = [[token for word in one.words for token in word] for one in collocations]
     texts = tokenizer.batch_decode(ids, clean_up_tokenization_spaces=False) if ids else []
-    return [Phrase(text.strip(), one.count, one.score) for text, one in zip(texts, found, strict=True)]
+    return [Phrase(text.strip(), one.count, one.score) for text, one in zip(texts, collocations, strict=True)]
 
 
-def _wordless(tokenizer: PreTrainedTokenizerFast) -> Flags:
+def wordless_tokens(tokenizer: PreTrainedTokenizerFast) -> Flags:
     """V flags: the special tokens, and those without a letter or a digit; a mere space is part of a word."""
-    flags = vocabulary(tokenizer).is_special.copy()
+    flags = vocabulary_of(tokenizer).is_special.copy()
     pieces = list(tokenizer.get_vocab().values())
     texts = tokenizer.batch_decode([[number] for number in pieces], clean_up_tokenization_spaces=False)
     for number, text in zip(pieces, texts, strict=True):
@@ -54,15 +44,15 @@ def _wordless(tokenizer: PreTrainedTokenizerFast) -> Flags:
     return flags
 
 
-def write_list(phrases: Iterable[Phrase], path: Path) -> None:
-    """Write a list that `read_list` takes, after a person has struck out lines or added some."""
+def write_phrases(phrases: Iterable[Phrase], path: Path) -> None:
+    """Write a list that `read_phrases` takes, after a person has struck out lines or added some."""
     lines = [f"{one.score:.2f}\t{one.count}\t{one.text}\n" for one in phrases]
     header = "# Collocations, best first: score, count, phrase. Strike out lines, or add phrases of your own.\n"
     with saving(path):
         path.write_text(header + "".join(lines), encoding="utf-8")
 
 
-def read_list(path: Path | str) -> list[str]:
+def read_phrases(path: Path | str) -> list[str]:
     """The phrases of a file, one a line."""
     path = Path(path)
     try:
@@ -83,7 +73,9 @@ def read_list(path: Path | str) -> list[str]:
     return phrases
 
 
-def lexicon(tokenizer: PreTrainedTokenizerFast, phrases: Sequence[str], segmenter: Segmenter | None = None) -> Lexicon:
+def phrase_lexicon(
+    tokenizer: PreTrainedTokenizerFast, phrases: Sequence[str], segmenter: Segmenter | None = None
+) -> Lexicon:
     """The phrases as words, as they stand at the beginning of a text and inside of it."""
     spaced = encode_words(tokenizer, [*phrases, *(f" {phrase}" for phrase in phrases)], segmenter)
     split = (np.split(one.ids, np.flatnonzero(one.word_starts)[1:]) for one in spaced if len(one.ids))

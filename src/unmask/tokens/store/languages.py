@@ -14,53 +14,49 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from unmask.errors import BadInput, Damaged
 from unmask.records import Integers
-from unmask.tokens.sample import smoothed
+from unmask.tokens.sample import smoothed_shares
+from unmask.tokens.store.documents import read_sources
 from unmask.tokens.store.shards import write_array
 
 FILE = "languages.npy"
-TOLD_BY: dict[str, Callable[[PurePath], str]] = {
+LANGUAGE_BY: dict[str, Callable[[PurePath], str]] = {
     "file": lambda path: path.name.split(".")[0],
     "folder": lambda path: path.parent.name,
 }
 
 
-def check(by: str | None) -> None:
+def check_languages(by: str | None) -> None:
     """Whether languages can be told this way."""
-    if by is not None and by not in TOLD_BY:
+    if by is not None and by not in LANGUAGE_BY:
         raise BadInput(
-            f"--languages {by}: a document's language is the name of its {' or '.join(TOLD_BY)}; give one of these"
+            f"--languages {by}: a document's language is the name of its {' or '.join(LANGUAGE_BY)}; give one of these"
         )
 
 
-def language(source: str, by: str) -> str:
+def language_of(source: str, by: str) -> str:
     """The language of what comes from a source.
 
-    >>> language("texts/de/news.jsonl.gz", "folder"), language("texts/de.txt.gz", "file")
+    >>> language_of("texts/de/news.jsonl.gz", "folder"), language_of("texts/de.txt.gz", "file")
     ('de', 'de')
     """
-    return TOLD_BY[by](PurePath(source))
+    return LANGUAGE_BY[by](PurePath(source))
 
 
 def documents_by_language(documents: Path, by: str) -> Iterator[tuple[str, str]]:
     """The language and the text of each document of a split, in order."""
-    for path in sorted(documents.glob("*.parquet")):
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(256, columns=["source", "text"]):
-                sources, texts = (batch.column(name).to_pylist() for name in ("source", "text"))
-                yield from ((language(source, by), text) for source, text in zip(sources, texts, strict=True))
+    return ((language_of(source, by), text) for source, text in read_sources(documents))
 
 
-def balanced(documents: Path, by: str, limit: int) -> Iterator[str]:
+def balanced_texts(documents: Path, by: str, limit: int) -> Iterator[str]:
     """Texts of at most `limit` characters or so, each language with its smoothed share: left out or said again."""
     sizes: Counter[str] = Counter()
     for name, text in documents_by_language(documents, by):
         sizes[name] += len(text)
     names = sorted(sizes)
-    shares = smoothed(np.array([sizes[name] for name in names]))
+    shares = smoothed_shares(np.array([sizes[name] for name in names]))
     total = min(limit - limit // 16, sum(sizes.values()))  # whole documents go a little beyond it
     rates = {name: float(share) * total / max(1, sizes[name]) for name, share in zip(names, shares, strict=True)}
     due = dict.fromkeys(names, 0.5)
@@ -71,19 +67,19 @@ def balanced(documents: Path, by: str, limit: int) -> Iterator[str]:
         due[name] %= 1
 
 
-def write(documents: Path, folders: list[Path], by: str) -> list[str]:
+def write_languages(documents: Path, folders: list[Path], by: str) -> list[str]:
     """Write the languages of the documents of some splits; their names, in order."""
-    found = [[name for name, _ in documents_by_language(documents / folder.name, by)] for folder in folders]
-    names = sorted({name for split in found for name in split})
+    by_split = [[name for name, _ in documents_by_language(documents / folder.name, by)] for folder in folders]
+    names = sorted({name for split in by_split for name in split})
     if not all(names):
         raise BadInput(f"--languages {by}: some documents come from no {by}, so that they have no language")
     places = {name: place for place, name in enumerate(names)}
-    for folder, split in zip(folders, found, strict=True):
+    for folder, split in zip(folders, by_split, strict=True):
         write_array(folder / FILE, np.array([places[name] for name in split], dtype=np.int64))
     return names
 
 
-def read(path: Path, manifest: dict[str, Any], split: str) -> Integers:
+def read_languages(path: Path, manifest: dict[str, Any], split: str) -> Integers:
     """The language of each document of a split of a data directory."""
     if "languages" not in manifest:
         raise BadInput(

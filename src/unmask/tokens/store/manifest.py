@@ -18,33 +18,33 @@ from unmask.results import Verified
 
 KIND = "unmask data directory"
 FORMAT = 1
-NAME = "manifest.json"
+MANIFEST = "manifest.json"
 SEEN_IN_TRAINING = ("train/", "valid/", "tokenizer/")
 
 
-def write(directory: Path, facts: dict[str, Any]) -> dict[str, Any]:
+def write_manifest(directory: Path, facts: dict[str, Any]) -> dict[str, Any]:
     """Hash every file of a directory and write its manifest, the facts first."""
-    names = sorted(name for name in _names(directory) if name != NAME)
+    names = sorted(name for name in _names(directory) if name != MANIFEST)
     with task("Hashing", total=len(names)) as step:
         files = {}
         for name in names:
             files[name] = {"bytes": (directory / name).stat().st_size, "sha256": sha256_of(directory / name)}
             step(1)
     manifest = sealed({"kind": KIND, "format": FORMAT, **facts, "files": files})
-    write_json(directory / NAME, manifest)
+    write_json(directory / MANIFEST, manifest)
     return manifest
 
 
-def read(directory: Path) -> dict[str, Any]:
+def read_manifest(directory: Path) -> dict[str, Any]:
     """The manifest of a data directory, if it is whole and of this format."""
-    path = directory / NAME
+    path = directory / MANIFEST
     if not directory.exists():
         raise BadInput(f"{directory}: does not exist; make a data directory with `unmask prepare`")
     if not path.is_file():
         half = [name for name in ("train", "tokenizer") if (directory / name).is_dir()]
         if half:
             raise Damaged(f"{path}: missing; prepare the data again")
-        raise BadInput(f"{directory}: not a data directory, it has no {NAME}; make one with `unmask prepare`")
+        raise BadInput(f"{directory}: not a data directory, it has no {MANIFEST}; make one with `unmask prepare`")
     text = path.read_bytes()
     try:
         manifest = json.loads(text)
@@ -74,7 +74,7 @@ def _well_formed(files: Any) -> bool:
     )
 
 
-def fingerprint(manifest: dict[str, Any]) -> str:
+def fingerprint_of(manifest: dict[str, Any]) -> str:
     """A SHA-256 of what training sees: the tokens and the tokenizer."""
     return digest(
         {name: file["sha256"] for name, file in manifest["files"].items() if name.startswith(SEEN_IN_TRAINING)}
@@ -84,11 +84,12 @@ def fingerprint(manifest: dict[str, Any]) -> str:
 def verify(path: Path) -> Verified:
     """Compare every file of a data directory with its manifest, and name those that are not what they were."""
     try:
-        manifest = read(path)
+        manifest = read_manifest(path)
     except Damaged as error:
         return Verified(path=path, files=0, bytes=0, damage=(str(error),))
     files = manifest["files"]
-    damage = [f"{name}: unexpected, the manifest does not know it" for name in sorted(_names(path) - {NAME, *files})]
+    strangers = sorted(_names(path) - {MANIFEST, *files})
+    damage = [f"{name}: unexpected, the manifest does not know it" for name in strangers]
     size = 0
     with task("Verifying", total=len(files)) as step:
         for name, file in files.items():

@@ -24,7 +24,7 @@ from unmask.errors import Damaged
 from unmask.records import Flags, Ids, Integers
 
 if TYPE_CHECKING:  # a process that only reads shards needs no tokenizer
-    from unmask.tokens.tokenizer.tokenizer import Encoded
+    from unmask.tokens.tokenizer.encode import Encoded
 
 SHARD_TOKENS = 64 << 20  # 128 MB of uint16: few files, and each quickly hashed
 
@@ -35,14 +35,14 @@ class Shards:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         names = sorted(path.name.removesuffix(".tokens.npy") for path in directory.glob("*.tokens.npy"))
-        parts = [_open_shard(directory, name) for name in names]
-        self._tokens = [tokens for tokens, _, _ in parts]
-        self._words = [words for _, words, _ in parts]
+        shards = [_open_shard(directory, name) for name in names]
+        self._tokens = [tokens for tokens, _, _ in shards]
+        self._words = [words for _, words, _ in shards]
         sizes = [len(tokens) for tokens in self._tokens]
         self._starts = [0, *np.cumsum(sizes, dtype=np.int64).tolist()]
         empty = np.zeros(0, dtype=np.int64)
         self.ends: Integers = np.concatenate(
-            [empty, *(ends + start for (_, _, ends), start in zip(parts, self._starts, strict=False))]
+            [empty, *(ends + start for (_, _, ends), start in zip(shards, self._starts, strict=False))]
         )
 
     def __reduce__(self) -> tuple[type[Shards], tuple[Path]]:
@@ -66,12 +66,12 @@ class Shards:
         shard = bisect_right(self._starts, start) - 1
         if stop <= self._starts[min(shard + 1, len(self._tokens))]:
             return self._read(shard, start, stop) if start < stop else (np.zeros(0, np.int32), np.zeros(0, np.bool_))
-        parts = []
+        stretches = []
         while start < stop:
             upto = min(stop, self._starts[shard + 1])
-            parts.append(self._read(shard, start, upto))
+            stretches.append(self._read(shard, start, upto))
             start, shard = upto, shard + 1
-        return np.concatenate([ids for ids, _ in parts]), np.concatenate([words for _, words in parts])
+        return np.concatenate([ids for ids, _ in stretches]), np.concatenate([words for _, words in stretches])
 
     def _read(self, shard: int, start: int, stop: int) -> tuple[Ids, Flags]:
         begin = start - self._starts[shard]

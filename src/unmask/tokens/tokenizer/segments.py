@@ -16,7 +16,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
-from unmask.tokens.tokenizer.tokenizer import Encoded, encode
+from unmask.tokens.tokenizer.encode import Encoded, encode
 
 Segmenter = Callable[[str], Iterable[str]]  # the words of a text, in order, spelt as they are there
 
@@ -25,12 +25,11 @@ def named_segmenter(name: str) -> Segmenter:
     """The function of an installed module, written `module:function`, such as `jieba:cut`."""
     module, _, function = name.partition(":")
     try:
-        found = getattr(import_module(module), function)
+        segmenter: Segmenter = getattr(import_module(module), function)
     except (ImportError, ValueError, AttributeError) as error:
         raise BadInput(f"segmenter {name!r}: {error}; write module:function, of a module that is installed") from error
-    if not callable(found):
+    if not callable(segmenter):
         raise BadInput(f"segmenter {name!r}: is no function")
-    segmenter: Segmenter = found
     return segmenter
 
 

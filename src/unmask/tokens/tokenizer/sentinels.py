@@ -12,39 +12,41 @@ from dataclasses import replace
 
 from transformers import PreTrainedTokenizerFast
 
-from unmask.corruption.schedule import Plan
+from unmask.corruption.schedule import MaskingSchedule
 from unmask.errors import BadInput
 from unmask.records import Vocabulary
-from unmask.tokens.tokenizer import tokenizer as tokenizers
+from unmask.tokens.tokenizer.load import special_ids, vocabulary_of, vocabulary_size
 
 USUAL = 100  # that T5's own tokenizers have
 NAME = re.compile(r"<extra_id_(\d+)>")
 
 
-def needed(length: int, rate: float = 0.15, mean: float = 3.0) -> int:
+def sentinels_needed(length: int, rate: float = 0.15, mean: float = 3.0) -> int:
     """How many sentinels rows of this length can need: one for each span, and one more where a row is rolled.
 
-    >>> needed(512)
+    >>> sentinels_needed(512)
     27
     """
     hidden = math.ceil(rate * length)
     return max(1, min(round(hidden / mean), length - hidden)) + 1
 
 
-def enough(plan: Plan, length: int) -> int:
-    """How many sentinels a plan can need over a whole training: T5's hundred, or more for long or dense rows.
+def sentinels_for(masking: MaskingSchedule, length: int) -> int:
+    """How many sentinels a schedule can need over a whole training: T5's hundred, or more for long or dense rows.
 
-    >>> from unmask.corruption.schedule import parse
-    >>> enough(parse("sentinel", 0.15), 512), enough(parse("sentinel mean=1", "linear 0.2 0.9"), 512)
+    >>> from unmask.corruption.schedule import parse_schedule
+    >>> sparse, dense = parse_schedule("sentinel", 0.15), parse_schedule("sentinel mean=1", "linear 0.2 0.9")
+    >>> sentinels_for(sparse, 512), sentinels_for(dense, 512)
     (100, 257)
     """
     most = []
-    for policy in plan.policies:
+    for policy in masking.policies:
         if not policy.properties.needs_sentinels:
             continue
         mean = policy.settings.get("mean", 1.0)  # of a run; one that is not told may be a single token
-        rate = policy.rate if plan.rate is None else max(plan.rate.values)
-        most.append(needed(length, min(rate, mean / (1 + mean)), mean))  # denser still, spans would grow together
+        rate = policy.rate if masking.rate is None else max(masking.rate.values)
+        rate = min(rate, mean / (1 + mean))  # denser still, spans would grow together
+        most.append(sentinels_needed(length, rate, mean))
     return max([USUAL, *most])
 
 
@@ -64,20 +66,18 @@ def sentinel_vocabulary(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:
     if end is None or tokenizer.pad_token_id is None:
         raise BadInput("the tokenizer has no end or no padding token, which an encoder-decoder needs")
     if tokenizer.mask_token_id is not None and tokenizer.cls_token_id is not None:
-        return replace(tokenizers.vocabulary(tokenizer), sentinels=sentinels, end=end)
-    special = {*tokenizer.all_special_ids, *sentinels}
-    special |= {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
+        return replace(vocabulary_of(tokenizer), sentinels=sentinels, end=end)
     return Vocabulary(
-        size=max(tokenizer.get_vocab().values()) + 1,
+        size=vocabulary_size(tokenizer),
         mask=sentinels[0],  # never shown: this policy hides behind sentinels only
         pad=tokenizer.pad_token_id,
         start=end,
         end=end,
-        special=tuple(sorted(special)),
+        special=tuple(sorted({*special_ids(tokenizer), *sentinels})),
         sentinels=sentinels,
     )
 
 
 def _sentinels(tokenizer: PreTrainedTokenizerFast) -> tuple[int, ...]:
-    found = {int(name[1]): number for token, number in tokenizer.get_vocab().items() if (name := NAME.fullmatch(token))}
-    return tuple(found[number] for number in sorted(found))
+    ids = {int(name[1]): number for token, number in tokenizer.get_vocab().items() if (name := NAME.fullmatch(token))}
+    return tuple(ids[number] for number in sorted(ids))

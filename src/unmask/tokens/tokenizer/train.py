@@ -28,6 +28,7 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
 from unmask.tokens.tokenizer import unigram
+from unmask.tokens.tokenizer.encode import SPACE
 
 PAD, UNK, CLS, SEP, MASK = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 VOCABULARY = 16_384  # unless a size is asked for
@@ -36,7 +37,6 @@ SAMPLE = 32 << 20  # characters; twice as many gave 0.1 % fewer tokens on held-o
 CANDIDATES = 4  # times as many pieces as are asked for, for Unigram to choose from; 10 gave no better ones
 WORD_TYPES = 200_000  # different words to learn Unigram from: memory stays flat
 COVERED = 0.9999  # of the characters of a text are in the alphabet
-SPACE = "▁"  # how Unigram writes a space
 LONGEST_WORD = 200  # characters, beyond which WordPiece says [UNK]; Thai writes a clause without a space
 
 # A word is a run of letters with their accents and vowel signs (GPT-2 cuts Hindi and Thai at those), of digits or of
@@ -56,7 +56,7 @@ WORDS = "|".join(
 )
 
 
-def train(
+def train_tokenizer(
     texts: Iterable[str], kind: str, vocab_size: int | None = None, cased: bool = True
 ) -> PreTrainedTokenizerFast:
     """Train a tokenizer of a kind (wordpiece, bpe or unigram) to exactly `vocab_size` pieces.
@@ -220,15 +220,15 @@ def _alphabet(sample: list[str], vocab_size: int, normalizer: normalizers.Normal
 
 def _joined(sample: list[str], size: int = 1 << 22) -> Iterator[str]:
     """The sample in strings of about `size` characters."""
-    part: list[str] = []
+    texts: list[str] = []
     length = 0
     for text in sample:
-        part.append(text)
+        texts.append(text)
         length += len(text)
         if length > size:
-            yield "".join(part)
-            part, length = [], 0
-    yield "".join(part)
+            yield "".join(texts)
+            texts, length = [], 0
+    yield "".join(texts)
 
 
 def _word_counts(tokenizer: Tokenizer, sample: list[str]) -> dict[str, int]:

@@ -91,12 +91,12 @@ class Lattices:
 def learn(words: Mapping[str, int], candidates: Iterable[str], size: int) -> list[tuple[str, float]]:
     """At most `size` of the candidates with their scores, best first; single characters always stay."""
     words = _cut(words)
-    known = sorted(words)
-    counts = np.array([words[word] for word in known], dtype=np.float64)
+    spellings = sorted(words)
+    counts = np.array([words[word] for word in spellings], dtype=np.float64)
     pieces = sorted(piece for piece in candidates if len(piece) <= LONGEST_PIECE)
     needed = np.array([len(piece) == 1 for piece in pieces])
-    lattices, own = Lattices.of(known, pieces), Lattices.of(pieces, pieces)
-    own = own.only(own.pieces != own.words)  # how else each piece can be written
+    lattices, alternatives = Lattices.of(spellings, pieces), Lattices.of(pieces, pieces)
+    alternatives = alternatives.only(alternatives.pieces != alternatives.words)  # how else each piece can be written
     expected = _total(lattices.pieces, counts[lattices.words], len(pieces))
     probabilities = _maximised(expected, needed)
     while True:
@@ -105,13 +105,13 @@ def learn(words: Mapping[str, int], candidates: Iterable[str], size: int) -> lis
             probabilities = _maximised(expected, needed)
         left = int((probabilities > 0).sum())
         enough = left <= NEARLY * size
-        loss = np.where(needed, np.inf, _loss(own, expected, probabilities))
+        loss = np.where(needed, np.inf, _loss(alternatives, expected, probabilities))
         keep = size if enough else max(int(NEARLY * size), int(SHRINK * left))
         probabilities[np.argsort(-loss, kind="stable")[keep:]] = 0
         alive = probabilities > 0
         if enough:
             break
-        lattices, own = lattices.only(alive[lattices.pieces]), own.only(alive[own.pieces])
+        lattices, alternatives = lattices.only(alive[lattices.pieces]), alternatives.only(alive[alternatives.pieces])
     scores = np.log(probabilities[alive] / probabilities.sum()).round(4).tolist()
     kept = zip([piece for piece, stays in zip(pieces, alive, strict=True) if stays], scores, strict=True)
     return sorted(kept, key=lambda entry: (-entry[1], entry[0]))
@@ -138,10 +138,10 @@ def _maximised(expected: Reals, needed: Flags) -> Reals:
     return worth / worth.sum()
 
 
-def _loss(own: Lattices, expected: Reals, probabilities: Reals) -> Reals:
+def _loss(alternatives: Lattices, expected: Reals, probabilities: Reals) -> Reals:
     """The log-likelihood that goes with each piece, if it is written with the others wherever it stood."""
-    alpha = own.forward(probabilities)
-    otherwise = alpha[own.lengths, np.arange(len(own.lengths))]
+    alpha = alternatives.forward(probabilities)
+    otherwise = alpha[alternatives.lengths, np.arange(len(alternatives.lengths))]
     tiny = np.finfo(np.float64).tiny
     gain = np.log(np.maximum(probabilities, tiny)) - np.log(np.maximum(otherwise, tiny))
     return np.where(probabilities > 0, expected * gain, -np.inf)

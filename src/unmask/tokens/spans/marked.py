@@ -1,4 +1,4 @@
-"""Entities and phrases of a corpus, found in its text and kept as stretches of its token stream.
+"""Entities and phrases of a corpus, kept as stretches of its token stream.
 
 In: documents in the order of the stream, and spans of their characters. Out: an array of token stretches, from which
 any part of the stream can be marked without looking at the rest.
@@ -8,101 +8,24 @@ any part of the stream can be marked without looking at the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import ahocorasick_rs
 import numpy as np
 from numpy.typing import NDArray
 
 from unmask.errors import BadInput, Damaged
 from unmask.records import Blocks, Ids, Integers
-from unmask.tokens.pack import AROUND, Plan
+from unmask.tokens.pack import AROUND, Packing
 from unmask.tokens.store.shards import Growing
 
-if TYPE_CHECKING:  # a process that only reads spans needs no tokenizer
-    from unmask.tokens.tokenizer.tokenizer import Encoded
-
-Span = tuple[int, int]  # the first character and the one after the last
-Finder = Callable[[Sequence[str]], list[list[Span]]]  # the spans of each text, ascending, none overlapping
-
-
-def gazetteer(phrases: Sequence[str]) -> Finder:
-    """Find these phrases, as whole words, the longest where they overlap.
-
-    One automaton finds all of them in one pass over a text (Aho and Corasick 1975), however many there are.
-
-    >>> gazetteer(["New York", "New York Times", "art"])(["The New York Times of New Yorkers, art."])
-    [[(4, 18), (35, 38)]]
-    """
-    automaton = ahocorasick_rs.AhoCorasick(list(phrases))
-
-    def find(texts: Sequence[str]) -> list[list[Span]]:
-        return [apart(_whole(text, automaton.find_matches_as_indexes(text, overlapping=True))) for text in texts]
-
-    return find
-
-
-def gazetteer_file(path: Path | str) -> Finder:
-    """Find the phrases of a file, one a line."""
-    from unmask.tokens.spans.phrases import read_list
-
-    return gazetteer(read_list(path))
-
-
-def spacy_finders(model: str) -> dict[str, Finder]:
-    """Find what a spaCy pipeline calls an entity, and as phrases, where it parses, its noun chunks."""
-    try:
-        import spacy
-    except ModuleNotFoundError:
-        raise BadInput("spaCy is not installed: pip install 'unmask[spacy]'") from None
-    try:
-        pipeline = spacy.load(model)
-    except OSError:
-        raise BadInput(f"spaCy has no pipeline {model!r}: python -m spacy download {model}") from None
-
-    @lru_cache(maxsize=1)  # the same texts are asked for each kind
-    def read(texts: tuple[str, ...]) -> list[Any]:
-        return list(pipeline.pipe(texts))
-
-    def finder(kind: str) -> Finder:
-        def find(texts: Sequence[str]) -> list[list[Span]]:
-            found = (getattr(document, kind) for document in read(tuple(texts)))
-            return [[(span.start_char, span.end_char) for span in spans] for spans in found]
-
-        return find
-
-    parses = {"phrase": finder("noun_chunks")} if pipeline.has_pipe("parser") else {}
-    return {"entity": finder("ents"), **parses}
-
-
-def apart(spans: Iterable[Span]) -> list[Span]:
-    """Of spans that overlap the leftmost, and of those the longest; ascending.
-
-    >>> apart([(6, 9), (0, 5), (0, 7)])
-    [(0, 7)]
-    """
-    kept: list[Span] = []
-    for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not kept or begin >= kept[-1][1]:
-            kept.append((begin, end))
-    return kept
-
-
-def _whole(text: str, matches: list[tuple[int, int, int]]) -> list[Span]:
-    """The matches that stand as whole words."""
-    return [(begin, end) for _, begin, end in matches if not (_inside_word(text, begin) or _inside_word(text, end))]
-
-
-def _inside_word(text: str, place: int) -> bool:
-    """Whether a place is between two letters or digits of a script that is written with spaces."""
-    if not 0 < place < len(text):
-        return False
-    before, after = text[place - 1], text[place]
-    return before.isalnum() and after.isalnum() and max(before, after) < "\u0e00"
+if TYPE_CHECKING:  # a process that only reads spans needs neither a tokenizer nor a finder
+    from unmask.corruption.schedule import MaskingSchedule
+    from unmask.tokens.spans.find import Span
+    from unmask.tokens.store.dataset import Dataset
+    from unmask.tokens.tokenizer.encode import Encoded
 
 
 class SpanWriter:
@@ -115,11 +38,11 @@ class SpanWriter:
 
     def add(self, documents: Sequence[Encoded], spans: Sequence[Sequence[Span]]) -> None:
         """Append the spans of documents, which were encoded with their offsets."""
-        for encoded, some in zip(documents, spans, strict=True):
-            if some and encoded.offsets is not None:
-                found = self._tokens + token_stretches(encoded.offsets, some)
-                self._file.append(found)
-                self.spans += len(found)
+        for encoded, chars in zip(documents, spans, strict=True):
+            if chars and encoded.offsets is not None:
+                stretches = self._tokens + token_stretches(encoded.offsets, chars)
+                self._file.append(stretches)
+                self.spans += len(stretches)
             self._tokens += len(encoded.ids)
 
     def __enter__(self) -> SpanWriter:
@@ -183,16 +106,28 @@ class Spans:
         return marks
 
 
-def mark_blocks(blocks: Blocks, plan: Plan, spans: Mapping[str, Spans]) -> Blocks:
-    """Blocks as `read_blocks` read them by this plan, with the spans of each kind marked."""
+def mark_blocks(blocks: Blocks, packing: Packing, spans: Mapping[str, Spans]) -> Blocks:
+    """Blocks as `read_blocks` read them by this packing, with the spans of each kind marked."""
     marks = {kind: np.zeros(blocks.ids.shape, dtype=np.int32) for kind in spans}
     if not marks:
         return blocks
     for row, number in enumerate(blocks.numbers.tolist()):
         column = 1  # after the opening token
-        for piece in plan.order[plan.edges[number] : plan.edges[number + 1]]:
-            start, size = int(plan.pieces.starts[piece]), int(plan.pieces.lengths[piece])
-            for kind, known in spans.items():
-                marks[kind][row, column : column + size] = known.marks(start, start + size)
+        for piece in packing.order[packing.edges[number] : packing.edges[number + 1]]:
+            start, size = int(packing.pieces.starts[piece]), int(packing.pieces.lengths[piece])
+            for kind, stretches in spans.items():
+                marks[kind][row, column : column + size] = stretches.marks(start, start + size)
             column += size + AROUND
     return replace(blocks, spans={**blocks.spans, **marks})
+
+
+def marked_spans(dataset: Dataset, masking: MaskingSchedule, split: str) -> dict[str, Spans]:
+    """The spans that a schedule hides, as they are marked in the data."""
+    spans = dataset.spans(split)
+    for kind in masking.spanned:
+        if kind not in spans:
+            raise BadInput(
+                f"policy {kind!r} hides spans, and {dataset.path} has none of that kind: give --phrases, a file with a "
+                "phrase a line (unmask collocations makes one), or mark them with unmask prepare"
+            )
+    return {kind: spans[kind] for kind in masking.spanned}

@@ -1,0 +1,30 @@
+"""Rows of like length together, so that little of a batch is padding.
+
+In: how long each row is, and how much a forward pass takes. Out: the numbers of the rows of each batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from unmask.records import Integers
+
+
+def batches_by_length(lengths: Sequence[int] | Integers, *, tokens: int, rows: int | None = None) -> Iterator[Integers]:
+    """Every row once, the shortest first; a batch padded to its longest row has at most `tokens` tokens, or one row.
+
+    >>> [batch.tolist() for batch in batches_by_length([5, 2, 9, 2, 4], tokens=10)]
+    [[1, 3], [4, 0], [2]]
+    """
+    sizes = np.asarray(lengths)
+    order = np.argsort(sizes, kind="stable")
+    most = len(order) if rows is None else max(rows, 1)
+    begin = 0
+    for end, size in enumerate(sizes[order].tolist()):  # the longest of a batch is its last row
+        if begin < end and (end - begin == most or (end + 1 - begin) * size > tokens):
+            yield order[begin:end]
+            begin = end
+    if begin < len(order):
+        yield order[begin:]

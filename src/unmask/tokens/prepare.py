@@ -1,0 +1,196 @@
+"""Raw text to a data directory: documents collected, a tokenizer trained, tokens written, a manifest over all of it.
+
+In: sources of raw text. Out: a directory that `unmask.tokens.store.dataset` reads, the same bytes for the same input
+and settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from transformers import PreTrainedTokenizerFast
+
+from unmask.corpus.collect import CollectConfig, Collected, collect
+from unmask.errors import BadInput, Refused
+from unmask.files import whole_directory
+from unmask.progress import task
+from unmask.records import SPAN_KINDS
+from unmask.results import Prepared
+from unmask.tokens.encode_split import Finders, encode_split
+from unmask.tokens.spans.find import Finder, gazetteer_file, spacy_finders
+from unmask.tokens.store.dataset import SPLITS
+from unmask.tokens.store.documents import read_documents
+from unmask.tokens.store.languages import balanced_texts, check_languages, write_languages
+from unmask.tokens.store.manifest import MANIFEST, fingerprint_of, write_manifest
+from unmask.tokens.store.readme import readme
+from unmask.tokens.store.shards import SHARD_TOKENS, write_array
+from unmask.tokens.tokenizer.load import load_tokenizer, save_tokenizer, vocabulary_of
+from unmask.tokens.tokenizer.segments import named_segmenter
+from unmask.tokens.tokenizer.train import KINDS, SAMPLE, train_tokenizer
+
+OPTIONAL = ("entities", "phrases", "spacy", "segmenter", "languages")  # in the manifest only where they are set
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrepareSettings:
+    """How raw text becomes a data directory."""
+
+    field: str = "text"
+    min_characters: int = 20
+    valid: float = 0.01
+    tokenizer: str = "wordpiece"  # a kind to train, or a directory to take as it is
+    vocab_size: int | None = None  # of a trained tokenizer; none is 16,384, or what the text allows
+    cased: bool = True  # of a trained tokenizer
+    shard_tokens: int = SHARD_TOKENS
+    entities: str | None = None  # a gazetteer of entities to mark, a phrase a line
+    phrases: str | None = None  # the same for phrases
+    spacy: str | None = None  # a spaCy pipeline that marks entities, and noun chunks as phrases
+    segmenter: str | None = None  # module:function, from a text to its words; none: the tokenizer's own words
+    languages: str | None = None  # what a document's language is the name of, its file or its folder; none: unknown
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "shard_tokens"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise BadInput(f"{name} is {value}: give 1 or more")
+
+
+def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **settings: Any) -> Prepared:
+    """Make a data directory of raw text; `out` is there when all of it is done, and not before.
+
+    The settings are the fields of `PrepareSettings`.
+    """
+    began = perf_counter()
+    chosen = PrepareSettings(**settings)
+    config = CollectConfig(field=chosen.field, min_characters=chosen.min_characters, valid=chosen.valid)
+    check_languages(chosen.languages)
+    foreign, finders = _foreign_tokenizer(chosen), _finders(chosen)
+    if chosen.segmenter is not None:
+        named_segmenter(chosen.segmenter)
+    target = out.resolve()
+    _check_free(out, overwrite)
+    with whole_directory(target) as folder:
+        collected = collect(sources, folder / "documents", config=config)
+        if (quarantine := folder / "documents" / "quarantine.jsonl").exists():
+            quarantine.rename(folder / "quarantine.jsonl")
+        tokenizer = foreign or _trained_tokenizer(folder / "documents" / "train", chosen)
+        save_tokenizer(tokenizer, folder / "tokenizer")
+        finders = {kind: finders.get(kind, []) for kind in SPAN_KINDS if kind in {*finders, *collected.kinds}}
+        tokens, spans = _encode(folder, load_tokenizer(folder / "tokenizer"), collected, chosen, finders)
+        facts = _facts(chosen, collected, vocabulary_of(tokenizer).size, tokens, spans)
+        if chosen.languages is not None:
+            splits = [folder / split for split in SPLITS]
+            facts["languages"] = write_languages(folder / "documents", splits, chosen.languages)
+        (folder / "README.md").write_text(readme(facts), encoding="utf-8")
+        manifest = write_manifest(folder, facts)
+    return Prepared(
+        path=out,
+        files=collected.files,
+        bytes_read=collected.bytes_read,
+        counts=collected.counts,
+        tokenizer=chosen.tokenizer,
+        vocabulary=facts["vocabulary"],
+        tokens=tokens,
+        spans=spans,
+        fingerprint=fingerprint_of(manifest),
+        seconds=perf_counter() - began,
+    )
+
+
+def _check_free(out: Path, overwrite: bool) -> None:
+    if out.exists() and not out.is_dir():
+        raise BadInput(f"{out}: is a file; name a directory to write")
+    if not out.exists() or not any(out.iterdir()):
+        return
+    if not overwrite:
+        raise Refused(f"{out}: is not empty; name another directory, or overwrite it with --overwrite")
+    if not (out / MANIFEST).is_file():
+        raise Refused(f"{out}: holds something other than a data directory, which is never overwritten")
+
+
+def _foreign_tokenizer(settings: PrepareSettings) -> PreTrainedTokenizerFast | None:
+    """The tokenizer that is taken as it is, if one is: looked at before the text is read."""
+    if settings.tokenizer in KINDS:
+        return None
+    if not Path(settings.tokenizer).is_dir():
+        kinds = ", ".join(KINDS)
+        raise BadInput(f"tokenizer {settings.tokenizer!r}: neither a directory nor one of the kinds {kinds}")
+    tokenizer = load_tokenizer(settings.tokenizer)
+    vocabulary_of(tokenizer)
+    return tokenizer
+
+
+def _trained_tokenizer(documents: Path, settings: PrepareSettings) -> PreTrainedTokenizerFast:
+    with task("Tokenizer") as step:
+
+        def texts() -> Iterator[str]:
+            if settings.languages is not None:
+                yield from balanced_texts(documents, settings.languages, SAMPLE)
+                return
+            for batch, _ in read_documents(documents):
+                step(len(batch), note=settings.tokenizer)
+                yield from batch
+
+        return train_tokenizer(texts(), settings.tokenizer, settings.vocab_size, settings.cased)
+
+
+def _finders(settings: PrepareSettings) -> dict[str, list[Finder]]:
+    """What marks spans, by kind: looked at before the text is read."""
+    finders: dict[str, list[Finder]] = {}
+    for kind, path in (("entity", settings.entities), ("phrase", settings.phrases)):
+        if path is not None:
+            finders[kind] = [gazetteer_file(path)]
+    if settings.spacy is not None:
+        for kind, finder in spacy_finders(settings.spacy).items():
+            finders.setdefault(kind, []).append(finder)
+    return finders
+
+
+def _encode(
+    folder: Path, tokenizer: PreTrainedTokenizerFast, collected: Collected, settings: PrepareSettings, finders: Finders
+) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+    """Write both splits; how many tokens each has, and how many spans of each kind, if any are marked."""
+    tokens, spans = {}, {}
+    with task("Encoding", total=sum(collected.counts[split] for split in SPLITS)) as step:
+        for split in SPLITS:
+            shards, spans[split] = encode_split(
+                folder / "documents" / split,
+                folder / split,
+                tokenizer,
+                shard_tokens=settings.shard_tokens,
+                finders=finders,
+                segmenter=named_segmenter(settings.segmenter) if settings.segmenter else None,
+                step=step,
+            )
+            tokens[split] = shards.tokens
+            if split == "train":
+                write_array(folder / split / "counts.npy", shards.counts)
+    return tokens, spans if finders else {}
+
+
+def _facts(
+    settings: PrepareSettings,
+    collected: Collected,
+    vocabulary: int,
+    tokens: dict[str, int],
+    spans: dict[str, dict[str, int]],
+) -> dict[str, Any]:
+    chosen = {name: value for name, value in asdict(settings).items() if name not in OPTIONAL or value is not None}
+    return {
+        "unmask": version("unmask"),
+        "settings": chosen,
+        "input": {
+            "files": collected.files,
+            "bytes": collected.bytes_read,
+            "fingerprint": collected.fingerprint,
+        },
+        "counts": collected.counts,
+        "vocabulary": vocabulary,
+        "tokens": tokens,
+        "text_bytes": collected.text_bytes,
+        **({"spans": spans} if spans else {}),
+    }

@@ -1,0 +1,134 @@
+"""A tokenizer directory, read and written: any fast tokenizer of transformers, ours or one that came with a model.
+
+In: a directory. Out: the tokenizer as its file says, and what corruption and packing need to know of it.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+from pathlib import Path
+
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerFast
+
+from unmask.errors import BadInput, Damaged
+from unmask.records import Vocabulary
+
+
+def load_tokenizer(path: Path | str) -> PreTrainedTokenizerFast:
+    """Load a tokenizer directory, without network and without running code that came with it."""
+    path = Path(path)
+    if not path.is_dir():
+        raise BadInput(f"{path}: no such directory; give one that holds a tokenizer.json")
+    try:
+        tokenizer = _read(path)
+    except Exception as error:  # tokenizers raises a bare Exception for a tokenizer.json it cannot read
+        if (path / "tokenizer.json").is_file():
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            raise Damaged(f"{path / 'tokenizer.json'}: the tokenizer cannot be read: {reason}") from error
+        raise BadInput(f"{path}: holds no tokenizer.json, nor another tokenizer that can be used") from error
+    if not isinstance(tokenizer, PreTrainedTokenizerFast):
+        raise BadInput(f"{path}: a slow tokenizer, which knows no words; convert it to a tokenizer.json")
+    return _as_written(tokenizer, path / "tokenizer.json")
+
+
+def _read(path: Path) -> object:
+    """The tokenizer as transformers reads it; one of its plain class, as ours are, without importing torch."""
+    config = path / "tokenizer_config.json"
+    declared = json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
+    if declared.get("tokenizer_class") == "PreTrainedTokenizerFast" and "auto_map" not in declared:
+        return PreTrainedTokenizerFast.from_pretrained(path, local_files_only=True)
+    from transformers import AutoTokenizer  # which knows the classes of all models, and so takes torch
+
+    return AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+
+
+def _as_written(tokenizer: PreTrainedTokenizerFast, file: Path) -> PreTrainedTokenizerFast:
+    """The tokenizer with the steps of its file, where transformers 5 has put others in their place.
+
+    It builds RobertaTokenizer, XLMRobertaTokenizer and more anew from the vocabulary; 4.57 takes the file as it is.
+    """
+    if not file.is_file():
+        return tokenizer
+    written = Tokenizer.from_file(str(file))
+    if _steps(written) == _steps(tokenizer.backend_tokenizer):
+        return tokenizer
+
+    def has(tokens: str | list[str]) -> bool:
+        return None not in map(written.token_to_id, [tokens] if isinstance(tokens, str) else tokens)
+
+    # The class has names of its own for tokens that the file may not have: those would be added.
+    special = {name: tokens for name, tokens in tokenizer.special_tokens_map.items() if has(tokens)}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=written,
+        name_or_path=tokenizer.name_or_path,
+        model_max_length=tokenizer.model_max_length,
+        model_input_names=tokenizer.model_input_names,
+        clean_up_tokenization_spaces=False,
+        **special,
+    )
+
+
+def _steps(backend: Tokenizer) -> list[bytes]:
+    """The kinds of a tokenizer's steps before its model, without their settings: those a configuration may change."""
+    steps = [step.__getstate__() for step in (backend.normalizer, backend.pre_tokenizer) if step is not None]
+    return [kind for step in steps for kind in re.findall(rb'"type":"(\w+)"', step)]
+
+
+def save_tokenizer(tokenizer: PreTrainedTokenizerFast, path: Path) -> None:
+    """Write a tokenizer directory that transformers 4.57 and 5 load, to the same tokenizer.
+
+    transformers 5 writes a class and a list that 4.57 does not know; both know the older spelling.
+    """
+    plain = copy.deepcopy(tokenizer)
+    plain.backend_tokenizer.no_padding()
+    plain.backend_tokenizer.no_truncation()
+    try:
+        plain.save_pretrained(path)
+    except Exception as error:  # of a full disk too, tokenizers tells by a bare Exception
+        if number := re.search(r"os error (\d+)", str(error)):
+            raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from error
+        raise
+    config = json.loads((path / "tokenizer_config.json").read_text(encoding="utf-8"))
+    config["tokenizer_class"] = "PreTrainedTokenizerFast"
+    config["model_input_names"] = list(tokenizer.model_input_names)  # a class's default is not in the file
+    for name in ("backend", "is_local", "local_files_only"):  # how it was loaded, not what it is
+        config.pop(name, None)
+    if isinstance(config.get("extra_special_tokens"), list):
+        config["additional_special_tokens"] = config.pop("extra_special_tokens")
+    text = json.dumps(config, indent=2, sort_keys=True, ensure_ascii=False)
+    (path / "tokenizer_config.json").write_text(text + "\n", encoding="utf-8")
+
+
+def vocabulary_of(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:
+    """The size and the special ids of a tokenizer; one that cannot hide, pad, open or close is refused."""
+    name = tokenizer.name_or_path or "the tokenizer"
+
+    def needed(what: str, *ids: int | None) -> int:
+        for number in ids:
+            if number is not None:
+                return number
+        raise BadInput(f"{name}: has no {what} token, which masked language modelling needs")
+
+    return Vocabulary(
+        size=vocabulary_size(tokenizer),
+        mask=needed("mask", tokenizer.mask_token_id),
+        pad=needed("padding", tokenizer.pad_token_id),
+        start=needed("[CLS] or <s>", tokenizer.cls_token_id, tokenizer.bos_token_id),
+        end=needed("[SEP] or </s>", tokenizer.sep_token_id, tokenizer.eos_token_id),
+        special=special_ids(tokenizer),
+    )
+
+
+def vocabulary_size(tokenizer: PreTrainedTokenizerFast) -> int:
+    """One more than the largest id: some vocabularies have holes."""
+    return max(tokenizer.get_vocab().values(), default=-1) + 1
+
+
+def special_ids(tokenizer: PreTrainedTokenizerFast) -> tuple[int, ...]:
+    """Every id that text never yields and that is never hidden, ascending."""
+    added = (number for number, token in tokenizer.added_tokens_decoder.items() if token.special)
+    return tuple(sorted({*tokenizer.all_special_ids, *added}))
