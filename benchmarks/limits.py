@@ -25,7 +25,7 @@ from unmask.evaluation.compare import compare
 from unmask.evaluation.intrinsic import evaluate
 from unmask.evaluation.likelihood import bits_per_byte
 from unmask.models.inputs import as_inputs
-from unmask.models.load import Loaded, load
+from unmask.models.load import Loaded, load_model
 from unmask.models.sparse import logits_at
 from unmask.pretraining.pretrain import Pretraining, pretrain
 from unmask.pretraining.recipes import recipe
@@ -80,7 +80,7 @@ def independence(data: Path, out: Path, tokens: int) -> None:
     dataset = Dataset.open(out / "new")
     taught = recipe(f"modernbert-{SIZE}", length=64, policy="span mask=1 random=0", rate="0.3")
     pretrain(dataset.path, out / "independence", taught, Budget(tokens=tokens), resume=True)
-    loaded = load(out / "independence")
+    loaded = load_model(out / "independence")
     written = {match.groups() for text in dataset.texts("train") for match in PAIR.finditer(text)}
     seen = [(a[0], b[0]) for pair in written for a, b in [words(loaded, pair)] if len(a) == len(b) == 1]
     costs, masses = [], []
@@ -171,7 +171,7 @@ def mismatch(data: Path, out: Path, tokens: int) -> None:
     """BERT's 80/10/10 against masks alone: at masks, and on text as it is."""
     found, lines = shown_two_ways(data, out, tokens), []
     for name, each in zip(PLANS, found.runs, strict=True):
-        loss, copied = visible(load(each.run), Dataset.open(data))
+        loss, copied = visible(load_model(each.run), Dataset.open(data))
         masked = evaluate(each.run, data).by_kind["masked"].loss
         probes = (cell(probed.score, ".1%") for probed in each.probes.values())
         lines.append((name, cell(masked, ".2f"), f"{loss:.2f}", f"{copied:.1%}", *probes))

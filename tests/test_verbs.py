@@ -72,7 +72,7 @@ print(json.dumps(told))
 
 
 def test_verbs_that_compute_nothing_load_no_torch(corpus: Path, data: Path, tmp_path: Path) -> None:
-    unmask.pretrain(data, out=tmp_path / "run", recipe="tiny", steps=2, length=32, rows=2, report=False)
+    unmask.pretrain(data, out=tmp_path / "run", recipe="tiny", steps=2, length=32, batch_size=2, report=False)
     asked = [
         ["--help"],
         ["pretrain", "--help"],

@@ -7,7 +7,7 @@ from corruption_cases import VOCABULARY, batch
 from unmask.corruption import policy, render, select, units
 from unmask.corruption.policy import POLICIES, Composition
 from unmask.corruption.properties import declares, properties_of
-from unmask.corruption.schedule import parse
+from unmask.corruption.schedule import parse_schedule
 from unmask.records import PolicyProperties
 
 ROWS = batch(rows=12, length=66)
@@ -31,7 +31,7 @@ def test_each_published_policy_has_the_properties_of_its_method():
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_examples_have_what_the_properties_say_and_nothing_else(name):
-    corrupted = policy.corrupt(ROWS, policy.named(name), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(ROWS, policy.policy_named(name), VOCABULARY, seed=0)
     says = POLICIES[name].properties
     assert (corrupted.edges is not None) == says.edges
     assert (corrupted.order is not None) == says.ordered
@@ -47,19 +47,19 @@ def test_a_policy_that_needs_no_words_hides_the_same_whatever_they_are(name):
     from dataclasses import replace
 
     other = replace(ROWS, word_starts=~ROWS.word_starts)
-    before, after = (policy.corrupt(rows, policy.named(name), VOCABULARY, seed=0) for rows in (ROWS, other))
+    before, after = (policy.corrupt(rows, policy.policy_named(name), VOCABULARY, seed=0) for rows in (ROWS, other))
     assert (before.ids == after.ids).all() and (before.hidden == after.hidden).all()
 
 
 def test_functions_that_declare_nothing_are_taken_to_hide_in_place_and_are_not_mixed():
     def shown(blocks, each, hidden, vocabulary, draws): ...
 
-    own = Composition(lambda blocks, vocabulary, draws: ..., select.wheel, shown)
+    own = Composition(lambda blocks, vocabulary, draws: ..., select.systematic_sample, shown)
     assert own.properties == PolicyProperties(needs_words=True, in_place=True, mixable=False)
 
 
 def test_a_composition_has_what_its_parts_declare():
-    dense = Composition(units.words, select.timed, render.replace)  # restored in place at any rate
+    dense = Composition(units.words, select.systematic_sample_timed, render.replace)  # restored in place at any rate
     assert dense.properties == PolicyProperties(timed=True, mixable=True)
 
 
@@ -70,7 +70,7 @@ def test_a_property_that_nobody_asks_for_is_an_error_where_it_is_declared():
 
 
 def test_a_plan_has_what_any_of_its_policies_has():
-    plan = parse("token until 0.5; sentinel")
+    plan = parse_schedule("token until 0.5; sentinel")
     assert plan.needs_sentinels and not plan.needs_words
-    assert parse("token 1, word 1").needs_words and not parse("token").needs_sentinels
-    assert parse("phrase until 0.3; entity kind=collocation").spanned == ["collocation", "phrase"]
+    assert parse_schedule("token 1, word 1").needs_words and not parse_schedule("token").needs_sentinels
+    assert parse_schedule("phrase until 0.3; entity kind=collocation").spanned == ["collocation", "phrase"]

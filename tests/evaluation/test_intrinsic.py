@@ -13,7 +13,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from unmask.corruption.policy import corrupt, policy_named
 from unmask.errors import BadInput, Damaged
 from unmask.evaluation.intrinsic import evaluate
-from unmask.models.load import load
+from unmask.models.load import load_model
 from unmask.pretraining.validation import measure_masks
 from unmask.records import Blocks
 from unmask.results import Evaluated, to_json
@@ -104,7 +104,7 @@ def test_another_seed_hides_other_positions(make_model: Make, data: Path, found:
 
 def test_it_measures_what_training_validates_on(data: Path, make_model: Make, tmp_path: Path) -> None:
     dataset = Dataset.open(data)
-    model = load(make_model()).model
+    model = load_model(make_model()).model
     model.save_pretrained(tmp_path)
     save_tokenizer(dataset.tokenizer(), tmp_path)
     validated = measure_masks(model, HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=64))
@@ -146,7 +146,7 @@ def test_a_sample_is_smaller_and_agrees(make_model: Make, data: Path, found: Eva
 def test_a_model_that_knows_nothing_is_as_good_as_chance_and_ties_are_no_success(
     data: Path, make_model: Make, tmp_path: Path
 ) -> None:
-    loaded = load(make_model())
+    loaded = load_model(make_model())
     with torch.no_grad():
         for parameter in loaded.model.parameters():
             parameter.zero_()
@@ -161,7 +161,7 @@ def test_a_model_that_knows_nothing_is_as_good_as_chance_and_ties_are_no_success
 
 def test_baselines_know_the_training_frequencies_only(data: Path, make_model: Make, tmp_path: Path) -> None:
     dataset = Dataset.open(data)
-    load(make_model()).model.save_pretrained(tmp_path)
+    load_model(make_model()).model.save_pretrained(tmp_path)
     save_tokenizer(dataset.tokenizer(), tmp_path)
     found = evaluate(tmp_path, data, length=64)
     examples = HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=64)
@@ -186,7 +186,7 @@ def test_what_cannot_be_measured_is_refused_in_one_line(data: Path, make_model: 
     ]:
         with pytest.raises(BadInput, match=line):
             evaluate(model, data, **settings)  # type: ignore[arg-type]
-    loaded = load(model)
+    loaded = load_model(model)
     with torch.no_grad():
         next(loaded.model.parameters()).fill_(float("nan"))
     loaded.model.save_pretrained(tmp_path)

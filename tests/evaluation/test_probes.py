@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, f1_score
 from unmask.evaluation import probes
 from unmask.evaluation.features import load_encoder
 from unmask.evaluation.probes import fit, majority, probe, rows_of, score
-from unmask.evaluation.questions import Question, labelled_texts, tagged_words
+from unmask.evaluation.questions import ProbeTask, labelled_texts, tagged_words
 
 RNG = np.random.default_rng(0)
 TAGS = np.array(["O", "COMMA", "STOP"])
@@ -55,7 +55,7 @@ def test_a_probe_finds_what_is_in_the_vectors_and_nothing_in_noise() -> None:
 
 def test_always_the_most_frequent_label_is_measured_by_the_same_score() -> None:
     labels = tuple(["a", "a", "b"] * 100)
-    question = Question("own", "classification", ("text",) * 300, labels, np.arange(300))
+    question = ProbeTask("own", "classification", ("text",) * 300, labels, np.arange(300))
     rows = rows_of(question)
     assert majority(question) == pytest.approx(np.mean(rows.labels[rows.tested] == "a"))
 

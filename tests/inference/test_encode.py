@@ -9,7 +9,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from unmask.inference.encode import encode_rows
-from unmask.models.load import Loaded, load
+from unmask.models.load import Loaded, load_model
 from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.prepare import prepare
 from unmask.tokens.store.dataset import Dataset
@@ -27,7 +27,7 @@ HOSTILE = (
 
 @pytest.fixture(params=("wordpiece", "bpe", "unigram"))
 def loaded(request: pytest.FixtureRequest, make_model: Callable[..., Path]) -> Loaded:
-    return load(make_model(kind=request.param))
+    return load_model(make_model(kind=request.param))
 
 
 def test_the_ids_of_a_text_are_those_that_training_has_of_it(loaded: Loaded, tmp_path: Path) -> None:

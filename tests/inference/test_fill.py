@@ -7,8 +7,8 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from unmask.errors import BadInput, Damaged
 from unmask.inference import fill as module
-from unmask.inference.fill import Candidate, Question, complete, fill, speller
-from unmask.models.load import Loaded, load
+from unmask.inference.fill import BlankText, Candidate, complete, fill, speller
+from unmask.models.load import Loaded, load_model
 from unmask.results import Filled, Guess
 
 Make = Callable[..., Path]
@@ -17,7 +17,7 @@ KINDS = ("wordpiece", "bpe", "unigram")
 
 @pytest.fixture(params=KINDS)
 def loaded(request: pytest.FixtureRequest, make_model: Make) -> Loaded:
-    return load(make_model(kind=request.param))
+    return load_model(make_model(kind=request.param))
 
 
 def all_probabilities(loaded: Loaded, text: str) -> torch.Tensor:
@@ -66,7 +66,7 @@ def test_special_tokens_are_never_offered(loaded: Loaded) -> None:
 
 
 def test_the_model_s_own_mask_token_and_the_common_spelling_are_the_same_blank(make_model: Make) -> None:
-    loaded = load(make_model("roberta", "unigram"))
+    loaded = load_model(make_model("roberta", "unigram"))
     ours, own = fill(loaded, ["The king sees [MASK].", "The king sees <mask>."])
     assert (ours.blanks, ours.completed) == (own.blanks, own.completed)
     with pytest.raises(BadInput, match=r"write \[MASK\] or <mask> where a word is missing"):
@@ -100,7 +100,7 @@ SPACING = [
 def test_the_text_keeps_its_spacing_and_pieces_join_their_word(
     text: str, spelt: list[str], completed: str, shown: str
 ) -> None:
-    question = Question(text, tuple(text.split("[MASK]")), [], [])
+    question = BlankText(text, tuple(text.split("[MASK]")), [], [])
     filled = complete(question, [[Candidate(each, 0.5)] for each in spelt])
     assert filled.completed == completed
     assert filled.blanks == ((Guess(shown, 0.5),),)
@@ -126,7 +126,7 @@ def test_targets_have_the_model_s_probabilities_and_come_in_their_order(loaded: 
 
 
 def test_a_target_is_the_token_it_has_in_its_place(make_model: Make) -> None:
-    loaded = load(make_model(kind="bpe"))
+    loaded = load_model(make_model(kind="bpe"))
     question = module.read_questions(loaded, ["[MASK] sees the [MASK]."], [""])[0]
     first, second = module.choices(loaded, question, ["The", "king"])
     assert [loaded.tokenizer.convert_ids_to_tokens(list(each)) for each in (first, second)] == [
@@ -136,7 +136,7 @@ def test_a_target_is_the_token_it_has_in_its_place(make_model: Make) -> None:
 
 
 def test_a_vocabulary_s_own_spelling_is_a_target_too(make_model: Make) -> None:
-    loaded = load(make_model())
+    loaded = load_model(make_model())
     piece = next(token for token in loaded.tokenizer.get_vocab() if token.startswith("##") and len(token) > 3)
     (filled,) = fill(loaded, ["The king wan [MASK]."], targets=[piece])
     assert filled.blanks[0][0].token == piece
@@ -165,13 +165,13 @@ def test_what_cannot_be_filled_is_refused_in_one_line(
     text: str, settings: dict[str, object], line: str, make_model: Make
 ) -> None:
     with pytest.raises(BadInput, match=line) as refusal:
-        fill(load(make_model()), [text], **settings)  # type: ignore[arg-type]
+        fill(load_model(make_model()), [text], **settings)  # type: ignore[arg-type]
     assert "\n" not in str(refusal.value)
 
 
 def test_a_line_is_named_by_its_number(make_model: Make) -> None:
     with pytest.raises(BadInput, match=r"^line 7: there is no blank"):
-        fill(load(make_model()), ["The [MASK] sees", "none"], lines=[3, 7])
+        fill(load_model(make_model()), ["The [MASK] sees", "none"], lines=[3, 7])
 
 
 def test_underscores_beside_a_blank_are_text(loaded: Loaded) -> None:
@@ -180,7 +180,7 @@ def test_underscores_beside_a_blank_are_text(loaded: Loaded) -> None:
 
 
 def test_a_model_that_gives_no_numbers_is_named(make_model: Make) -> None:
-    loaded = load(make_model())
+    loaded = load_model(make_model())
     with torch.no_grad():
         next(loaded.model.parameters()).fill_(float("nan"))
     with pytest.raises(Damaged, match="not finite"):

@@ -11,7 +11,7 @@ import torch
 from torch.nn import Linear
 
 from unmask.corruption.policy import policies_with
-from unmask.corruption.schedule import parse
+from unmask.corruption.schedule import parse_schedule
 from unmask.objectives.curriculum import OBJECTIVES
 from unmask.objectives.objective import Objective, Outcome
 from unmask.objectives.text import TextObjective
@@ -38,7 +38,7 @@ def test_an_objective_learns_from_the_policies_that_have_what_it_needs() -> None
 def test_an_objective_learns_from_what_its_paper_hides(objective: TextObjective) -> None:
     assert objective.hides == bool(LEARNS_FROM[objective.name])
     if objective.usual is not None:
-        assert not parse(objective.usual).policies_without(objective.learns_from)
+        assert not parse_schedule(objective.usual).policies_without(objective.learns_from)
 
 
 def test_what_a_loop_needs_of_an_objective_loads_no_transformers() -> None:

@@ -15,13 +15,13 @@ from unmask.corruption.policy import corrupt, policy_named
 from unmask.models.families.family import build
 from unmask.models.inputs import as_inputs
 from unmask.objectives.mlm import restore
-from unmask.objectives.spans import BoundaryLearner, Spans
+from unmask.objectives.spans import BoundaryLearner, SpanBoundary
 from unmask.records import Batch, Vocabulary
 from unmask.tokens.collate import collate
 
 VOCABULARY = Vocabulary(size=97, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
 LENGTHS = ((25, 13), (38,), (9, 20))  # of the documents packed in each row
-OBJECTIVE = Spans()
+OBJECTIVE = SpanBoundary()
 
 
 def batch(rate: float = 0.4) -> Batch:

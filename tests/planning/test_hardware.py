@@ -5,34 +5,34 @@ from __future__ import annotations
 import pytest
 
 from unmask.errors import BadInput
-from unmask.planning.hardware import ACCELERATORS, named, this_machine
+from unmask.planning.hardware import ACCELERATORS, hardware_named, this_machine
 
 
 @pytest.mark.parametrize("line", ["8xA100", "8 x a100", "8×NVIDIA A100-SXM4-80GB", "8*A100 80GB"])
 def test_spellings_of_one_device_are_one_device(line: str) -> None:
-    assert named(line) == named("8xA100")
+    assert hardware_named(line) == hardware_named("8xA100")
 
 
 def test_every_accelerator_is_found_by_its_name_and_computes_in_something() -> None:
     for name, figures in ACCELERATORS.items():
-        found = named(name)
+        found = hardware_named(name)
         assert found.name == f"1 × {name}" and found.memory == figures.memory * 1e9
         assert found.peak == max(figures.bfloat16, figures.float16) * 1e12 >= figures.float32 * 1e12 > 0
 
 
 def test_the_precision_decides_the_speed_and_is_named_where_there_is_none() -> None:
-    assert named("A100", "float32").peak == 19.5e12
-    assert named("2xV100").precision == "float16"
-    assert named("4090").name == "1 × RTX 4090"
-    assert named("3x12.5TFLOPS/8GB").peak == 12.5e12
+    assert hardware_named("A100", "float32").peak == 19.5e12
+    assert hardware_named("2xV100").precision == "float16"
+    assert hardware_named("4090").name == "1 × RTX 4090"
+    assert hardware_named("3x12.5TFLOPS/8GB").peak == 12.5e12
     with pytest.raises(BadInput, match="V100 computes in float16, float32"):
-        named("2xV100", "bfloat16")
+        hardware_named("2xV100", "bfloat16")
 
 
 @pytest.mark.parametrize("line", ["8xZ9000", "", "x", "A100x8", "0xA100", "1.5xA100", "4x100TFLOPS"])
 def test_what_is_no_hardware_is_one_line(line: str) -> None:
     with pytest.raises(BadInput, match="--hardware"):
-        named(line)
+        hardware_named(line)
 
 
 def test_this_machine_has_memory_and_a_speed() -> None:

@@ -25,7 +25,7 @@ from unmask.objectives.objective import Objective, Outcome
 from unmask.randomness import Draws
 from unmask.results import FigureTitle
 from unmask.training.budget import Budget
-from unmask.training.job import Finished, Job, Planned
+from unmask.training.job import Finished, Job, PlannedBatch
 from unmask.training.machine.distributed import World
 from unmask.training.optimizer import Optimizing
 from unmask.training.run_job import Saving, run_job
@@ -108,10 +108,10 @@ class Rows:
     micro_batches: int = ROWS // MICRO
     micro_batch_rows: int = MICRO
 
-    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[Planned]:
+    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[PlannedBatch]:
         for nth in range(self.micro_batches) if which is None else which:
             number = step * self.micro_batches + nth
-            yield Planned(number, REGRESSION, (number * MICRO, (number + 1) * MICRO))
+            yield PlannedBatch(number, REGRESSION, (number * MICRO, (number + 1) * MICRO))
 
     def rows(self, step: int) -> list[int]:
         return list(range(step * ROWS, (step + 1) * ROWS))

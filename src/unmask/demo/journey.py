@@ -24,7 +24,7 @@ from unmask.inference.fill import fill
 from unmask.inference.show import show
 from unmask.models.families.family import build
 from unmask.models.init import set_unigram_bias
-from unmask.models.load import Loaded, load
+from unmask.models.load import Loaded, load_model
 from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.recipes import recipe
 from unmask.quantities import bar
@@ -75,7 +75,7 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
     console.print(improvement(run, evaluated))
 
     chapter(console, "4", "Use", "five sentences it never saw, a word hidden in each")
-    filled = fill(load(run), texts, top=5)
+    filled = fill(load_model(run), texts, top=5)
     console.print(before_and_after(blanks, guesses, filled))
     return Demonstrated(
         prepared=prepared, trained=trained, evaluated=evaluated, before=tuple(guesses), after=tuple(filled)

@@ -50,7 +50,7 @@ def audit_data(
     masking = parse_schedule(policy, rate)
     if length <= AROUND or blocks < 1:
         raise BadInput(f"length {length} and blocks {blocks}: give a length over {AROUND} and 1 block or more")
-    if "sentinel" in masking.policies:
+    if masking.needs_sentinels:
         dataset = dataset.with_sentinels(sentinels_for(masking, length))
     spans = {} if phrases else marked_spans(dataset, masking, split)
     batches = _batches(dataset, split, length, blocks, seed, spans)

@@ -23,7 +23,7 @@ ACROSS = 3  # panels side by side
 
 
 @dataclass(frozen=True)
-class Panel:
+class ComparisonPanel:
     """One figure of every recipe that has it."""
 
     title: str
@@ -34,7 +34,7 @@ class Panel:
     bounds: frozenset[str] = frozenset()  # whose value is one from above
 
 
-def panels(comparison: Comparison) -> Iterator[Panel]:
+def panels(comparison: Comparison) -> Iterator[ComparisonPanel]:
     """Every panel that has something to show."""
     all_ = comparison.runs
     for title, name, percent in (
@@ -45,10 +45,10 @@ def panels(comparison: Comparison) -> Iterator[Panel]:
         values = {each.recipe: value for each in all_ if (value := getattr(each, name)) is not None}
         bound = frozenset(each.recipe for each in all_ if each.text_bound) if name.startswith("text") else frozenset()
         if values:
-            yield Panel(title, values, {}, percent=percent, bounds=bound)
+            yield ComparisonPanel(title, values, {}, percent=percent, bounds=bound)
     for name, probed in all_[0].probes.items():
         given = {each.recipe: each.probes[name] for each in all_}
-        yield Panel(
+        yield ComparisonPanel(
             f"Probe {name}, {MEASURES[probed.kind]}",
             {recipe: each.score for recipe, each in given.items()},
             {recipe: each.untrained.value for recipe, each in given.items()},
@@ -56,7 +56,7 @@ def panels(comparison: Comparison) -> Iterator[Panel]:
             percent=True,
         )
     speeds = {each.recipe: each.tokens_per_second for each in all_}
-    yield Panel("Tokens a second", {name: Figure(speed, speed, speed) for name, speed in speeds.items()}, {})
+    yield ComparisonPanel("Tokens a second", {name: Figure(speed, speed, speed) for name, speed in speeds.items()}, {})
 
 
 def chart(comparison: Comparison) -> bytes:
@@ -74,7 +74,7 @@ def chart(comparison: Comparison) -> bytes:
     return picture.getvalue()
 
 
-def _draw(axes: Axes, panel: Panel, names: list[str]) -> None:
+def _draw(axes: Axes, panel: ComparisonPanel, names: list[str]) -> None:
     rows = {name: row for row, name in enumerate(reversed(names))}
     for name, value in panel.values.items():
         known = isfinite(value.low) and isfinite(value.high)

@@ -20,7 +20,7 @@ from unmask.evaluation.features import encoder_of, load_encoder
 from unmask.evaluation.ledger import Ledger, open_ledger
 from unmask.evaluation.likelihood import bits_per_byte
 from unmask.evaluation.probes import majority, probe
-from unmask.evaluation.questions import Question, labelled_texts, order, punctuation, tagged_words
+from unmask.evaluation.questions import ProbeTask, labelled_texts, order, punctuation, tagged_words
 from unmask.files import saving, sha256_of, write_json
 from unmask.planning.cost import cost_of
 from unmask.pretraining.pretrain import Pretraining, pretrain
@@ -54,7 +54,7 @@ class Setting:
     dataset: Dataset
     out: Path
     seed: int
-    questions: tuple[Question, ...]
+    questions: tuple[ProbeTask, ...]
     ledger: Ledger
     interruption: Interruption
 
@@ -136,7 +136,7 @@ def check(recipes: Sequence[Recipe], budget: Budget, flops: float | None) -> Non
         raise BadInput(f"--flops {flops}: give a number above 0")
 
 
-def asked_questions(dataset: Dataset, probe_texts: Path | None, probe_tags: Path | None) -> tuple[Question, ...]:
+def asked_questions(dataset: Dataset, probe_texts: Path | None, probe_tags: Path | None) -> tuple[ProbeTask, ...]:
     """The two that held-out text answers itself, where there is enough of it, and those of the user's files."""
     texts = list(dataset.texts("valid"))
     own = [asked for asked in (order(texts), punctuation(texts)) if asked.enough]
@@ -216,7 +216,7 @@ def likelihood(run: Path, steps: int, entry: Entry, setting: Setting) -> dict[st
     return None if found is None else asdict(found)
 
 
-def probed(question: Question, run: Path, entry: Entry, setting: Setting) -> Probed:
+def probed(question: ProbeTask, run: Path, entry: Entry, setting: Setting) -> Probed:
     """What can be read off its vectors, after training and before."""
 
     def untrained() -> dict[str, float]:

@@ -22,7 +22,7 @@ from unmask.errors import BadInput, Damaged
 from unmask.evaluation.frequency import BANDS, token_bands, word_ranks
 from unmask.evaluation.intervals import mean, share
 from unmask.models.inputs import as_inputs
-from unmask.models.load import Loaded, load
+from unmask.models.load import Loaded, load_model
 from unmask.models.sparse import logits_at
 from unmask.progress import task
 from unmask.records import Batch, Flags, Ids, Integers
@@ -52,7 +52,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoredTokens:
     """What came of each hidden token; all arrays have P entries."""
 
     targets: Integers
@@ -81,7 +81,7 @@ def evaluate(
     """
     if not 0 < rate <= 1:
         raise BadInput(f"--rate {rate}: give a fraction above 0, at most 1")
-    loaded, dataset = load(model), Dataset.open(data)
+    loaded, dataset = load_model(model), Dataset.open(data)
     if length < 3 or (loaded.length is not None and length > loaded.length):
         raise BadInput(f"--length {length}: this model takes rows of 3 to {loaded.length or inf:,} tokens")
     sample = dataset.sample("train", SAMPLE)
@@ -113,7 +113,7 @@ def encode_documents(loaded: Loaded, texts: Iterable[str], rank: Mapping[str, in
 
 
 @torch.inference_mode()
-def restore_hidden(loaded: Loaded, examples: HeldOutSet, text: Text, limit: int | None, tokens: int) -> Restored:
+def restore_hidden(loaded: Loaded, examples: HeldOutSet, text: Text, limit: int | None, tokens: int) -> RestoredTokens:
     """Have the model restore every hidden token."""
     batches, pieces = [], examples.packing.pieces
     with task("Evaluating", total=min(limit or len(text.ids), len(text.ids))) as step:
@@ -128,7 +128,7 @@ def restore_hidden(loaded: Loaded, examples: HeldOutSet, text: Text, limit: int 
             step(int(pieces.lengths[batch.numbers].sum()))
     if not sum(len(targets) for targets, *_ in batches):
         raise BadInput("the held-out text has no token to hide; prepare the data from more text")
-    return Restored(*(np.concatenate(arrays) for arrays in zip(*batches, strict=True)))
+    return RestoredTokens(*(np.concatenate(arrays) for arrays in zip(*batches, strict=True)))
 
 
 def _judged(loaded: Loaded, batch: Batch) -> tuple[NDArray[np.float64], Integers]:
@@ -145,7 +145,7 @@ def _judged(loaded: Loaded, batch: Batch) -> tuple[NDArray[np.float64], Integers
     return losses.cpu().numpy(), ranks.cpu().numpy()
 
 
-def figures(model: Path, data: Path, restored: Restored, counts: Integers, tokens_per_byte: float) -> Evaluated:
+def figures(model: Path, data: Path, restored: RestoredTokens, counts: Integers, tokens_per_byte: float) -> Evaluated:
     """Sum up what was restored, against what frequencies alone would do.
 
     `context_bits` is the entropy of the hidden tokens' frequencies minus the loss. Knowing frequencies alone
@@ -175,7 +175,7 @@ def figures(model: Path, data: Path, restored: Restored, counts: Integers, token
     )
 
 
-def _by(names: tuple[str, ...], groups: NDArray[np.int8], restored: Restored) -> dict[str, Breakdown]:
+def _by(names: tuple[str, ...], groups: NDArray[np.int8], restored: RestoredTokens) -> dict[str, Breakdown]:
     """The figures of each group that has a hidden token."""
     figures = {}
     for number, name in enumerate(names):

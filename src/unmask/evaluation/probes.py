@@ -22,7 +22,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from unmask.evaluation.features import Encoder, text_vectors, word_vectors
-from unmask.evaluation.questions import NONE, Question
+from unmask.evaluation.questions import NONE, ProbeTask
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Figure
 
@@ -44,7 +44,7 @@ class Rows:
     tested: Flags
 
 
-def rows_of(question: Question) -> Rows:
+def rows_of(question: ProbeTask) -> Rows:
     """The labels of a question, flat."""
     tags = [(labels,) if isinstance(labels, str) else labels for labels in question.labels]
     counts = [len(each) for each in tags]
@@ -55,14 +55,14 @@ def rows_of(question: Question) -> Rows:
     )
 
 
-def vectors_of(encoder: Encoder, question: Question) -> Reals:
+def vectors_of(encoder: Encoder, question: ProbeTask) -> Reals:
     """What the model knows of each row."""
     if question.kind == "classification":
         return text_vectors(encoder, question.items)  # type: ignore[arg-type]
     return np.concatenate(word_vectors(encoder, question.items))
 
 
-def probe(encoder: Encoder, question: Question) -> Figure:
+def probe(encoder: Encoder, question: ProbeTask) -> Figure:
     """How well a linear probe on a model's vectors answers a question."""
     rows, vectors = rows_of(question), vectors_of(encoder, question)
     learnt, tested = ~rows.tested, rows.tested
@@ -70,7 +70,7 @@ def probe(encoder: Encoder, question: Question) -> Figure:
     return score(rows.labels[tested], fitted.predict(vectors[tested]), rows.documents[tested])
 
 
-def majority(question: Question) -> float:
+def majority(question: ProbeTask) -> float:
     """The score of always saying the most frequent label."""
     rows = rows_of(question)
     labels, counts = np.unique(rows.labels[~rows.tested], return_counts=True)

@@ -1,6 +1,6 @@
 """What a probe is asked: labelled texts, made of held-out text or read from a file.
 
-In: documents, or a file of the user's. Out: a `Question`: items, their labels, and the document each item is of, so
+In: documents, or a file of the user's. Out: a `ProbeTask`: items, their labels, and the document each item is of, so
 that no document is both learnt from and tested on.
 
 Two need no labels of anybody's:
@@ -33,7 +33,7 @@ FEWEST = 20  # items on either side, below which nothing is asked
 
 
 @dataclass(frozen=True)
-class Question:
+class ProbeTask:
     """Items with their labels: texts with one each, or sentences of words with as many."""
 
     name: str
@@ -61,16 +61,16 @@ class Question:
         return min(tested, len(self.items) - tested) >= FEWEST and len(learnt) > 1
 
 
-def question(name: str, kind: str, given: Iterable[tuple[int, Sequence[str] | str, Sequence[str] | str]]) -> Question:
+def question(name: str, kind: str, given: Iterable[tuple[int, Sequence[str] | str, Sequence[str] | str]]) -> ProbeTask:
     """A question of (document, item, labels), an even sample if there are very many."""
     every = list(given)
     every = every[:: -(-len(every) // MOST[kind]) or 1]
     documents = np.array([document for document, _, _ in every], dtype=np.int64)
     items, labels = ([each[place] for each in every] for place in (1, 2))
-    return Question(name, kind, tuple(items), tuple(labels), documents)  # type: ignore[arg-type]
+    return ProbeTask(name, kind, tuple(items), tuple(labels), documents)  # type: ignore[arg-type]
 
 
-def order(texts: Iterable[str], seed: int = 0) -> Question:
+def order(texts: Iterable[str], seed: int = 0) -> ProbeTask:
     """Sentences, of every second of which, at random, two neighbouring words inside are exchanged."""
     rng = np.random.default_rng(seed)
 
@@ -106,7 +106,7 @@ def _exchangeable(words: Sequence[str]) -> list[int]:
     return [n for n in inside if plain[n] and plain[n + 1] and words[n] != words[n + 1]]
 
 
-def punctuation(texts: Iterable[str]) -> Question:
+def punctuation(texts: Iterable[str]) -> ProbeTask:
     """Stretches of 40 words without their commas and full stops, each word labelled by what stood after it."""
 
     def made() -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
@@ -139,7 +139,7 @@ def _marked(words: Iterable[str]) -> Iterator[tuple[str, str]]:
         yield held
 
 
-def labelled_texts(path: Path) -> Question:
+def labelled_texts(path: Path) -> ProbeTask:
     """JSONL with a text and its label on each line."""
     given = []
     for number, line in _lines(path):
@@ -154,7 +154,7 @@ def labelled_texts(path: Path) -> Question:
     return _usable(path, question(path.name, "classification", given))
 
 
-def tagged_words(path: Path) -> Question:
+def tagged_words(path: Path) -> ProbeTask:
     """A token, a tab and its tag on each line, a blank line between sentences."""
     given: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
     words: list[tuple[str, str]] = []
@@ -181,7 +181,7 @@ def _lines(path: Path, *, blank: bool = False) -> Iterator[tuple[int, str]]:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _usable(path: Path, asked: Question) -> Question:
+def _usable(path: Path, asked: ProbeTask) -> ProbeTask:
     if not asked.enough:
         raise BadInput(
             f"{path}: has {len(asked.items)} items: give {5 * FEWEST // 2} or more, with two labels or more among them"

@@ -32,7 +32,7 @@ OTHERWISE = re.compile(r"_{2,}|[\[<({]+\s*blank\s*[\])>}]+", re.IGNORECASE)  # b
 
 
 @dataclass(frozen=True)
-class Question:
+class BlankText:
     """A text with blanks, as people and as the model see it."""
 
     text: str
@@ -79,7 +79,7 @@ def fill(
     return [filled[n] for n in range(len(questions))]
 
 
-def read_questions(loaded: Loaded, texts: Sequence[str], places: Sequence[str]) -> list[Question]:
+def read_questions(loaded: Loaded, texts: Sequence[str], places: Sequence[str]) -> list[BlankText]:
     """Find the blanks of texts, or say in one line which text cannot be asked, and why."""
     mask = loaded.tokenizer.mask_token
     contexts = [_between_blanks(text, place, mask) for text, place in zip(texts, places, strict=True)]
@@ -89,7 +89,7 @@ def read_questions(loaded: Loaded, texts: Sequence[str], places: Sequence[str]) 
         if loaded.length is not None and len(ids) > loaded.length:
             raise BadInput(f"{place}: {len(ids):,} tokens, but this model takes {loaded.length:,}: shorten the text")
         blanks = np.flatnonzero(ids == loaded.vocabulary.mask).tolist()
-        questions.append(Question(text, between, ids.tolist(), blanks))
+        questions.append(BlankText(text, between, ids.tolist(), blanks))
     return questions
 
 
@@ -108,7 +108,7 @@ def _between_blanks(text: str, place: str, mask: str) -> tuple[str, ...]:
     return between
 
 
-def choices(loaded: Loaded, question: Question, targets: Sequence[str]) -> list[dict[int, str]]:
+def choices(loaded: Loaded, question: BlankText, targets: Sequence[str]) -> list[dict[int, str]]:
     """For each blank the tokens of the target words, and how they read in the text."""
     mask, by_blank = loaded.tokenizer.mask_token, []
     for blank in range(1, len(question.between)):
@@ -169,7 +169,7 @@ def speller(loaded: Loaded) -> Callable[[int], str]:
     return spell
 
 
-def complete(question: Question, blanks: Sequence[Sequence[Candidate]]) -> Filled:
+def complete(question: BlankText, blanks: Sequence[Sequence[Candidate]]) -> Filled:
     """Put the best candidate of each blank into the text as it was written.
 
     The [MASK] barks.     the text's own spacing stays              The dog barks.
@@ -201,7 +201,7 @@ def _ordered(row: Tensor, choice: dict[int, str]) -> list[Candidate]:
     return sorted(asked, key=lambda candidate: -candidate.probability)
 
 
-def _probabilities(loaded: Loaded, questions: Sequence[Question]) -> Tensor:
+def _probabilities(loaded: Loaded, questions: Sequence[BlankText]) -> Tensor:
     """The probability of every token at every blank of the questions, P×V; special tokens have none."""
     width = max(len(question.ids) for question in questions)
     ids = np.full((len(questions), width), loaded.vocabulary.pad)

@@ -45,7 +45,7 @@ class Loaded:
     length: int | None  # the most tokens it takes, special ones included; None where there is no limit
 
 
-def load(path: Path) -> Loaded:
+def load_model(path: Path) -> Loaded:
     """Load the model of a run or of a model directory."""
     directory = model_directory(path)
     config = _config(directory)
@@ -69,7 +69,7 @@ def _config(directory: Path) -> PreTrainedConfig:
         raise Damaged(f"{directory / 'config.json'} is not JSON: {error}") from error
     kind = settings.get("model_type") if isinstance(settings, dict) else None
     try:
-        config = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+        config: PreTrainedConfig = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except (ValueError, KeyError) as error:
         reason = "its code is not part of transformers" if kind else "its config.json names no model_type"
         raise BadInput(f"{directory}: cannot load a model of type {kind!r}: {reason}") from error
@@ -91,7 +91,8 @@ def _model(directory: Path, config: PreTrainedConfig) -> PreTrainedModel:
         raise Damaged(f"{directory}: the weights do not fit config.json: {error}") from error
     _check_complete(directory, report)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    return model.to(device).eval()
+    ready: PreTrainedModel = model.to(device).eval()
+    return ready
 
 
 def from_directory(auto: Any, directory: Path, **options: Any) -> tuple[Any, dict[str, Any]]:
@@ -151,5 +152,5 @@ def first_position(model: PreTrainedModel) -> int:
     """RoBERTa and its kin count positions from the padding id + 1: 514 of them take 512 tokens."""
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-            return module.padding_idx + 1
+            return int(module.padding_idx) + 1
     return 0

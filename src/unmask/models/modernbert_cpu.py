@@ -97,7 +97,7 @@ class FusedAttention(ModernBertAttention):
         **kwargs: Any,
     ) -> Tensor:
         """B×L×D states, added onto others."""
-        query, key, value = RotaryQKV.apply(hidden_states, self.Wqkv.weight, *position_embeddings)
+        query, key, value = RotaryQKV.apply(hidden_states, self.Wqkv.weight, *position_embeddings)  # type: ignore[no-untyped-call]
         with torch.autocast("cpu", enabled=False):  # torch's attention takes longer in bfloat16
             context, _ = ALL_ATTENTION_FUNCTIONS["sdpa"](
                 self,
@@ -123,7 +123,7 @@ class FusedMLP(ModernBertMLP):
         """B×L×D states, added onto others."""
         if _drops(self.drop):
             return residual + super().forward(hidden_states)
-        output: Tensor = FusedGeGLU.apply(hidden_states, self.Wi.weight, self.Wo.weight, residual)
+        output: Tensor = FusedGeGLU.apply(hidden_states, self.Wi.weight, self.Wo.weight, residual)  # type: ignore[no-untyped-call]
         return output
 
 

@@ -26,9 +26,11 @@ def logits_at(model: PreTrainedModel, predicted: Tensor, **inputs: Any) -> Tenso
     hidden states   B L D ─gather─▶ 1 P D ─the model's own head─▶ 1 P V
     """
     if trunk(model) is model:  # no encoder apart from the head: nothing to gather before it
-        return model(**inputs).logits.flatten(0, 1)[predicted]
+        everywhere: Tensor = model(**inputs).logits.flatten(0, 1)
+        return everywhere[predicted]
     with _gathered(model, predicted):
-        return model(**inputs).logits.squeeze(0)  # no index: its gradient would be copied into zeros
+        logits: Tensor = model(**inputs).logits.squeeze(0)  # no index: its gradient would be copied into zeros
+        return logits
 
 
 def states_at(model: PreTrainedModel, predicted: Tensor, **inputs: Any) -> Tensor:

@@ -19,13 +19,13 @@ from unmask.objectives.mlm import MLM
 from unmask.objectives.permuted import Permuted
 from unmask.objectives.replaced import Disentangled, Replaced
 from unmask.objectives.seq2seq import Seq2Seq
-from unmask.objectives.spans import Spans
+from unmask.objectives.spans import SpanBoundary
 from unmask.objectives.text import TextObjective
 from unmask.stages import Misread, Stage, Words, ends_ascend, parse_stages, spell_stages, stage_at
 
 OBJECTIVES: dict[str, TextObjective[Any]] = {
     each.name: each
-    for each in (MLM(), Replaced(), Disentangled(), Spans(), Causal(), Diffusion(), Permuted(), Seq2Seq())
+    for each in (MLM(), Replaced(), Disentangled(), SpanBoundary(), Causal(), Diffusion(), Permuted(), Seq2Seq())
 }
 NAMES = {name: each for each in OBJECTIVES.values() for name in (each.name, *each.also)}
 GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less their whole part, fill the unit interval evenly

@@ -23,7 +23,7 @@ from unmask.records import Batch, PolicyProperties, Reals
 
 
 @dataclass(frozen=True)
-class Restored:
+class MaskedLoss:
     """A summed loss with what it was summed over."""
 
     loss: Tensor  # nats, summed over the predicted positions
@@ -68,7 +68,7 @@ def plainly_in_place(policy: PolicyProperties) -> bool:
     return policy.in_place and not policy.weighted
 
 
-def restore(model: PreTrainedModel, batch: Batch, look: Look | None = None) -> Restored:
+def restore(model: PreTrainedModel, batch: Batch, look: Look | None = None) -> MaskedLoss:
     """The summed loss over the hidden positions of a batch."""
     guesses = predict(model, batch.predicted, batch.targets, look=look, **as_inputs(model, batch))
-    return Restored(guesses.losses.sum(), len(batch.targets), guesses.right.sum())
+    return MaskedLoss(guesses.losses.sum(), len(batch.targets), guesses.right.sum())

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
@@ -62,6 +62,9 @@ class Objective(ABC, Generic[Learner, Examples]):
     def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """What to say of a step or of held-out text, from counts and tallies that are summed over all of it."""
         return {}
+
+
+AnyObjective = Objective[Any, Any]  # for a loop, which hands on what it does not look into
 
 
 def device_of(learner: Module) -> torch.device:

@@ -38,7 +38,7 @@ class BoundaryLearner(Module):
         self.boundary = SpanBoundaryHead(config.hidden_size, config.vocab_size, spread=config.initializer_range)
 
 
-class Spans(TextObjective[BoundaryLearner]):
+class SpanBoundary(TextObjective[BoundaryLearner]):
     """Restore what is hidden, in place and from the edges of its span."""
 
     name = "spans"

@@ -136,7 +136,7 @@ class Counted:
 def counts(learner: Module, micro_batch: MicroBatch, vocabulary: int) -> Counted:
     """Operations and bytes of one micro-batch, forward and backward."""
     counted = Counted(vocabulary, seen={each.untyped_storage()._cdata for each in learner.parameters()})
-    with FlopCounterMode(display=False) as flops, FusedAttention():
+    with FlopCounterMode(display=False) as flops, CountedAttention():
         with saved_tensors_hooks(counted.keep, lambda tensor: tensor):
             outcome = micro_batch.objective.outcome(learner, micro_batch.batch)
         counted.forward = flops.get_total_flops()
@@ -147,14 +147,14 @@ def counts(learner: Module, micro_batch: MicroBatch, vocabulary: int) -> Counted
     return counted
 
 
-class FusedAttention(TorchFunctionMode):
+class CountedAttention(TorchFunctionMode):
     """Attention as fused kernels compute it, who never keep its L×L weights; on the meta device there is no such."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Take the place of scaled dot product attention."""
         if func is F.scaled_dot_product_attention:
             given = dict(zip(("query", "key", "value"), args, strict=False)) | (kwargs or {})
-            return _Attention.apply(given["query"], given["key"], given["value"])
+            return _Attention.apply(given["query"], given["key"], given["value"])  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
@@ -178,7 +178,7 @@ def orthogonalising(matrix: Tensor) -> int:
     """Operations that Muon spends on a matrix."""
     with FlopCounterMode(display=False) as flops:
         orthogonal(torch.empty(1, *matrix.shape, device="meta"))
-    return flops.get_total_flops()
+    return int(flops.get_total_flops())
 
 
 def _looks(feed: Feed) -> list[MicroBatch]:

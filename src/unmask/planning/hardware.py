@@ -74,12 +74,12 @@ class Hardware:
     processor: bool = False  # a CPU, which is busy with little
 
 
-def named(line: str, precision: str | None = None) -> Hardware:
+def hardware_named(line: str, precision: str | None = None) -> Hardware:
     """The hardware of a line such as "8xA100"; products in the fastest precision unless another is asked for.
 
-    >>> named("8xA100").name, named("8xA100").precision, named("8xA100").peak
+    >>> hardware_named("8xA100").name, hardware_named("8xA100").precision, hardware_named("8xA100").peak
     ('8 × A100', 'bfloat16', 312000000000000.0)
-    >>> named("rtx4090", "float32").peak, named("2 x 40TFLOPS/16GB").name
+    >>> hardware_named("rtx4090", "float32").peak, hardware_named("2 x 40TFLOPS/16GB").name
     (82600000000000.0, '2 × 40TFLOPS/16GB')
     """
     count, device = re.fullmatch(r"(?:(\d+)\s*[x×*]\s*)?(.*)", line.strip(), re.I | re.S).groups()  # type: ignore[union-attr]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from unmask.objectives.curriculum import Curriculum
 from unmask.pretraining.batches import BlockRange, MaskedBatches
-from unmask.training.job import Planned
+from unmask.training.job import PlannedBatch
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,7 +36,7 @@ class Feed:
         """How many blocks a micro-batch has."""
         return self.preparer.micro_batch
 
-    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[Planned]:
+    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[PlannedBatch]:
         """The micro-batches of a step, or some of them: their numbers, their objectives and their blocks."""
         rows, micro_batch, progress = self.preparer.batch_size, self.preparer.micro_batch, self._progress(step)
         for nth in range(self.micro_batches) if which is None else which:
@@ -44,7 +44,7 @@ class Feed:
             objective = self.curriculum.at(progress, number)
             begin = step * rows + nth * micro_batch
             end = min(begin + micro_batch, (step + 1) * rows)
-            yield Planned(number, objective, BlockRange(begin, end, objective.hides, progress))
+            yield PlannedBatch(number, objective, BlockRange(begin, end, objective.hides, progress))
 
     def rows(self, step: int) -> list[int]:
         """The numbers, in their epoch, of all blocks of a step."""

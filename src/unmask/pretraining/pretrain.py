@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.nn import Module
@@ -84,7 +85,7 @@ class Pretraining:
         return cls(recipe, dataset, seed, curriculum, masking, phrases, lexicons, spans)
 
     @property
-    def objective(self) -> TextObjective:
+    def objective(self) -> TextObjective[Any]:
         """What the training is for in the end."""
         return self.curriculum.main
 
@@ -117,7 +118,7 @@ class Pretraining:
         model = {"family": self.recipe.family, "size": self.recipe.size, "dropout": settings.dropout}
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)  # of what the objective adds to the model
-            learner = self.objective.learner(
+            learner: Module = self.objective.learner(
                 lambda **changed: build(
                     vocabulary=vocabulary, length=settings.length, seed=self.seed, **{**model, **changed}
                 )
@@ -188,7 +189,7 @@ def masking_for(settings: PretrainSettings, curriculum: Curriculum) -> MaskingSc
     return masking
 
 
-def fills_blanks(objective: TextObjective) -> bool:
+def fills_blanks(objective: TextObjective[Any]) -> bool:
     """Whether the model that an objective exports is one that fills blanks."""
     return objective.card.pipeline == FILL_MASK.pipeline
 

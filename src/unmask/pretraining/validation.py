@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import exp, nan
+from typing import Any
 
 import torch
 from torch.nn import Module
@@ -37,13 +38,13 @@ TITLES = (
 class MaskedValidation:
     """Measures on held-out text."""
 
-    objective: TextObjective  # what the training is for in the end
+    objective: TextObjective[Any]  # what the training is for in the end
     dataset: Dataset
     fixed_masks: HeldOutSet | None  # where the learner has a part that restores masked tokens
     own_examples: HeldOutSet | None  # of the objective's own kind
 
     @classmethod
-    def of(cls, objective: TextObjective, dataset: Dataset, length: int, learner: Module) -> MaskedValidation:
+    def of(cls, objective: TextObjective[Any], dataset: Dataset, length: int, learner: Module) -> MaskedValidation:
         """What a learner of this objective can be measured on."""
         text, vocabulary, length = dataset.split("valid"), dataset.vocabulary, min(HELD_OUT_LENGTH, length)
         restores = objective.masked_lm(learner) is not None
@@ -91,7 +92,7 @@ def measure_masks(
 
 @torch.no_grad()
 def measure_objective(
-    learner: Module, objective: TextObjective, examples: HeldOutSet, limit: int | None = None, world: World = ALONE
+    learner: Module, objective: TextObjective[Any], examples: HeldOutSet, limit: int | None = None, world: World = ALONE
 ) -> Sums:
     """What an objective measures of itself on held-out examples of its own kind, which the processes share."""
     sums = Sums([objective])

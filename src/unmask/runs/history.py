@@ -96,7 +96,7 @@ class History:
         if after == len(steps):
             return tokens[-1]
         share = (line["step"] - steps[after - 1]) / (steps[after] - steps[after - 1])
-        return tokens[after - 1] + share * (tokens[after] - tokens[after - 1])
+        return float(tokens[after - 1] + share * (tokens[after] - tokens[after - 1]))
 
     @cached_property
     def _progress(self) -> tuple[list[int], list[float]]:
@@ -215,7 +215,7 @@ def _left(history: History) -> float | None:
     if not history.running or not steps or not speed:
         return None
     last = history.trained[-1]
-    return max(0, steps - last["step"]) * last["tokens"] / last["step"] / speed
+    return float(max(0, steps - last["step"]) * last["tokens"] / last["step"] / speed)
 
 
 def _age(path: Path) -> float:

@@ -129,13 +129,14 @@ class Collator:
         if all("word_ids" in each for each in fields):
             rows_of_words = [[-1 if word is None else word for word in each["word_ids"]] for each in fields]
             words = _padded(rows_of_words, width, -1)
-            return (words >= 0) & (np.diff(words, axis=1, prepend=-1) != 0)
+            starts: Flags = (words >= 0) & (np.diff(words, axis=1, prepend=-1) != 0)
+            return starts
         if not self.masking.needs_words:
             return real
         if self.opens is not None:
             return self.opens.take(ids) & real
-        starts = [self._starts_by_spelling(number, np.asarray(row)) for number, row in enumerate(rows)]
-        return _padded(starts, width, 0) > 0
+        spelt = [self._starts_by_spelling(number, np.asarray(row)) for number, row in enumerate(rows)]
+        return _padded(spelt, width, 0) > 0
 
     def _starts_by_spelling(self, number: int, row: NDArray[np.int64]) -> Flags:
         """Which tokens start a word, by encoding once more what the ids spell: the same ids tell their words."""

@@ -18,7 +18,7 @@ from typing import Any, Protocol, Self
 
 from torch.nn import Module
 
-from unmask.objectives.objective import Objective
+from unmask.objectives.objective import AnyObjective
 from unmask.results import FigureTitle
 from unmask.training.machine.distributed import World
 from unmask.training.optimizer import Optimizing
@@ -26,7 +26,7 @@ from unmask.training.optimizer import Optimizing
 Request = Any  # what a source asks its preparer for: small and picklable, a range of blocks say
 
 
-class Batch(Protocol):
+class TrainingBatch(Protocol):
     """Examples that are computed together, and that can be computed in parts where memory is short."""
 
     @property
@@ -53,11 +53,11 @@ class Preparer(Protocol):
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedBatch:
     """A micro-batch before it is prepared."""
 
     number: int  # in the whole run: what its dropout is drawn from
-    objective: Objective
+    objective: AnyObjective
     request: Request
 
 
@@ -66,7 +66,7 @@ class MicroBatch:
     """The unit of work: its number in the whole run, what it is to teach, and the examples."""
 
     number: int
-    objective: Objective
+    objective: AnyObjective
     batch: Any
 
 
@@ -98,7 +98,7 @@ class Source(Protocol):
         """How many rows a micro-batch has at the most: in so many parts it can be computed."""
         ...
 
-    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[Planned]:
+    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[PlannedBatch]:
         """The micro-batches of a step, or some of them, before they are prepared."""
         ...
 
@@ -119,7 +119,7 @@ def micro_batches_of(source: Source, step: int, which: Iterable[int] | None = No
     ]
 
 
-class Validation(Protocol):
+class Validator(Protocol):
     """How a learner is measured; what it gives has the job's headline among its figures."""
 
     @property
@@ -157,7 +157,7 @@ class Job:
     figures: tuple[FigureTitle, ...]  # that people look at; the first is the headline, by which a moment is the best
     build: Callable[[], Module]  # the learner before step 0
     source: Callable[[int], Source]  # for so many steps
-    validation: Callable[[Module], Validation]
+    validation: Callable[[Module], Validator]
     export: Callable[[Module, Finished], None]  # writes `model/` in the run directory, and what belongs beside it
     optimizing: Optimizing
     tokens_a_step: int

@@ -230,7 +230,7 @@ class Observer:
         """Measure on a sample of what is held out, always the same."""
         figures = self.session.validate(self.world)
         self.last = f" · held out {spelt(figures, self.session.job)}"
-        self.log({"step": position.step, **validation_line(figures)})
+        self.log({"step": position.step, **validation_figures(figures)})
         headline = self.session.job.headline
         if self.saving.best and headline.improves(figures[headline.name], self.best):
             self.best = figures[headline.name]
@@ -263,7 +263,7 @@ def finish(session: Session, run: Run, position: Position, saving: Saving, world
         figures = session.measure(None, world)
         progress(1, note=spelt(figures, job))
     if world.first:
-        run.log({"step": session.steps, **validation_line(figures), "final": True})
+        run.log({"step": session.steps, **validation_figures(figures), "final": True})
     finished = Finished(
         path=run.path,
         description=run.description,
@@ -289,6 +289,6 @@ def spelt(figures: Mapping[str, float], job: Job) -> str:
     )
 
 
-def validation_line(figures: Mapping[str, float]) -> dict[str, float]:
+def validation_figures(figures: Mapping[str, float]) -> dict[str, float]:
     """What is logged of a validation."""
     return {f"validation_{name}": value for name, value in figures.items() if isfinite(value)}

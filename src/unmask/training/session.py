@@ -13,7 +13,7 @@ from torch.nn import Module
 
 from unmask.errors import Damaged
 from unmask.training import checkpoint, health
-from unmask.training.job import Job, Source, Validation
+from unmask.training.job import Job, Source, Validator
 from unmask.training.loop import Position
 from unmask.training.machine.computing import PLAIN, Computing, device_for, make_ready, uncompiled
 from unmask.training.machine.distributed import ALONE, World
@@ -35,7 +35,7 @@ class Session:
     learner: Module
     optimizer: Optimizer
     source: Source
-    validation: Validation
+    validation: Validator
     computing: Computing
     precision: Precision
 

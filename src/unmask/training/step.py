@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch.nn import Module
 
-from unmask.objectives.objective import Objective, Outcome
+from unmask.objectives.objective import AnyObjective, Outcome
 from unmask.randomness import Draws
 from unmask.training.gradients import gradients_of
 from unmask.training.health import Recent
@@ -129,7 +129,7 @@ def outcomes_of(
     precision: Precision,
     before_last: Callable[[], None] | None,
     splits: int,
-) -> list[tuple[Objective, Outcome]]:
+) -> list[tuple[AnyObjective, Outcome]]:
     """What each part of each micro-batch gave, its gradients added to those of the learner."""
     parts = [(micro, nth, part) for micro in micro_batches for nth, part in enumerate(micro.batch.cut(splits))]
     outcomes = []

@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unmask.objectives.objective import Objective, Outcome
+from unmask.objectives.objective import AnyObjective, Outcome
 from unmask.records import Reals
-from unmask.training.job import Batch
+from unmask.training.job import TrainingBatch
 from unmask.training.machine.distributed import World
 
-Key = tuple[Objective, str]  # a term or a tally of an objective
+Key = tuple[AnyObjective, str]  # a term or a tally of an objective
 
 
 class Sums:
@@ -26,7 +26,7 @@ class Sums:
     without asking.
     """
 
-    def __init__(self, objectives: Sequence[Objective]) -> None:
+    def __init__(self, objectives: Sequence[AnyObjective]) -> None:
         self.objectives = list(dict.fromkeys(objectives))
         self.shares = {each: objectives.count(each) / len(objectives) for each in self.objectives}
         self.counts: dict[Key, float] = {(each, term): 0.0 for each in self.objectives for term in each.terms}
@@ -36,7 +36,7 @@ class Sums:
         }
         self.tokens = self.predictions = 0.0
 
-    def count(self, objective: Objective, batch: Batch) -> None:
+    def count(self, objective: AnyObjective, batch: TrainingBatch) -> None:
         """Take note of how much there is to predict in a micro-batch."""
         counts = objective.counts(batch)
         self.tokens += batch.tokens
@@ -44,7 +44,7 @@ class Sums:
         for term, count in counts.items():
             self.counts[objective, term] += count
 
-    def add(self, objective: Objective, outcome: Outcome) -> None:
+    def add(self, objective: AnyObjective, outcome: Outcome) -> None:
         """Add what a micro-batch gave."""
         for term, loss in outcome.losses.items():
             self.losses[objective, term] += loss.item()
@@ -65,7 +65,7 @@ class Sums:
         self.losses = dict(zip(self.losses, losses.tolist(), strict=True))
         self.tallies = dict(zip(self.tallies, rest, strict=True))
 
-    def loss_of(self, objective: Objective, outcome: Outcome) -> Tensor:
+    def loss_of(self, objective: AnyObjective, outcome: Outcome) -> Tensor:
         """A micro-batch's part of the loss of the step, with its gradients."""
         scale = {term: self.shares[objective] * weight for term, weight in objective.terms.items()}
         return torch.stack(

@@ -12,10 +12,10 @@ from unmask.errors import BadInput
 Location = str | Path
 
 
-def named(**settings: Any) -> dict[str, Any]:
+def given_settings(**settings: Any) -> dict[str, Any]:
     """The settings that were given; the others are the recipe's.
 
-    >>> named(rows=8, micro=None)
+    >>> given_settings(rows=8, micro=None)
     {'rows': 8}
     """
     return {name: value for name, value in settings.items() if value is not None}

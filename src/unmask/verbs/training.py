@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unmask.errors import BadInput
 from unmask.results import Planned, RunList, RunStatus, Trained
-from unmask.verbs.arguments import Location, named, text_of
+from unmask.verbs.arguments import Location, given_settings, text_of
 from unmask.verbs.commands import verb
 
 LEAST_VOCABULARY = 16  # five special tokens, and something to say
@@ -57,7 +57,7 @@ def plan(
         )
     from unmask.planning import forecast
     from unmask.planning.cost import Imagined
-    from unmask.planning.hardware import named as hardware_named
+    from unmask.planning.hardware import hardware_named
     from unmask.pretraining.recipes import recipe as recipe_named
     from unmask.tokens.store.dataset import Dataset
     from unmask.training.budget import Budget
@@ -65,7 +65,7 @@ def plan(
     budget = Budget(minutes=minutes, steps=steps, tokens=tokens, epochs=epochs)
     given = None if hardware is None else hardware_named(hardware, precision)
     text = Imagined.of(vocab_size or 0) if data is None else Dataset.open(data)
-    chosen = recipe_named(recipe, **named(length=length, batch_size=batch_size, micro_batch=micro_batch))
+    chosen = recipe_named(recipe, **given_settings(length=length, batch_size=batch_size, micro_batch=micro_batch))
     if compare is not None:
         chosen, taken = forecast.recipe_of(Path(compare))
         budget = budget if budget.given else Budget(steps=taken)
@@ -152,7 +152,7 @@ def pretrain(
 
     budget = Budget(minutes=minutes, steps=steps, tokens=tokens, epochs=epochs)
     computing = Computing(device=device, precision=precision, recompute=recompute, compile=compile, shard=shard)
-    settings = named(
+    settings = given_settings(
         objective=objective,
         policy=policy,
         rate=rate,

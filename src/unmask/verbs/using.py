@@ -6,7 +6,7 @@ from pathlib import Path
 
 from unmask.errors import BadInput
 from unmask.results import Comparison, Evaluated, Filled
-from unmask.verbs.arguments import Location, named, standard_input, text_of
+from unmask.verbs.arguments import Location, given_settings, standard_input, text_of
 from unmask.verbs.commands import takes_lines, verb
 
 
@@ -86,7 +86,7 @@ def compare(
     from unmask.pretraining.recipes import recipe
     from unmask.training.budget import Budget
 
-    settings = named(phrases=text_of(phrases), length=length, batch_size=batch_size)
+    settings = given_settings(phrases=text_of(phrases), length=length, batch_size=batch_size)
     return run(
         Path(data),
         Path(out),
@@ -120,9 +120,9 @@ def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...]
         raise BadInput('nothing to fill: give a text with a blank, such as "Paris is in [MASK]."')
     model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
     from unmask.inference.fill import fill as run
-    from unmask.models.load import load
+    from unmask.models.load import load_model
 
-    loaded = load(Path(model))
+    loaded = load_model(Path(model))
     if texts != ("-",):
         return run(loaded, texts, top=top, targets=targets)
     lines = dict(standard_input())

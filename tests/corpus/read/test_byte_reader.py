@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from unmask.corpus.read.byte_reader import open_source
-from unmask.corpus.read.find import Source
+from unmask.corpus.read.find import TextSource
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
@@ -21,7 +21,7 @@ DATA = os.urandom(200_000) + b"line after line\n" * 20_000
 
 
 def taken_in(path: Path, compression: str | None) -> tuple[bytes, str | None, int]:
-    with open_source(Source(str(path), "text", compression)) as (content, stream):
+    with open_source(TextSource(str(path), "text", compression)) as (content, stream):
         data = content.read()
     return data, stream.problem, stream.taken
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unmask.corpus.read.find import COMPRESSIONS, FORMATS, Source, find_sources
+from unmask.corpus.read.find import COMPRESSIONS, FORMATS, TextSource, find_sources
 from unmask.errors import BadInput
 
 
@@ -50,7 +50,7 @@ def test_a_file_whose_name_looks_like_a_glob_is_that_file(tmp_path: Path) -> Non
 @pytest.mark.parametrize("compression", ["", *COMPRESSIONS])
 def test_every_format_is_known_plain_and_compressed(tmp_path: Path, suffix: str, compression: str) -> None:
     touch(tmp_path, name := f"x{suffix}{compression}")
-    expected = Source(str(tmp_path / name), FORMATS[suffix], COMPRESSIONS.get(compression))
+    expected = TextSource(str(tmp_path / name), FORMATS[suffix], COMPRESSIONS.get(compression))
     assert find_sources([str(tmp_path / name)]) == [expected]
 
 

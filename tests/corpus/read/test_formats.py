@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.corpus.read import formats
-from unmask.corpus.read.find import Source
+from unmask.corpus.read.find import TextSource
 from unmask.corpus.read.formats import LONGEST, Malformed, Record
 from unmask.records import Document
 
-Reader = Callable[[io.BufferedReader, Source, str], Iterator[Record]]
+Reader = Callable[[io.BufferedReader, TextSource, str], Iterator[Record]]
 
 
 def read(reader: Reader, data: bytes, form: str = "text", field: str = "text") -> list[Record]:
     content = io.BufferedReader(io.BytesIO(data))  # type: ignore[arg-type]
-    return list(reader(content, Source("file", form), field))
+    return list(reader(content, TextSource("file", form), field))
 
 
 def document(text: str, line: int) -> Document:
@@ -153,7 +153,7 @@ def test_a_table_without_the_column_is_malformed_as_a_whole(tmp_path: Path) -> N
 
 def parquet(path: Path) -> list[Record]:
     with path.open("rb") as content:
-        return list(formats.read_parquet(content, Source(str(path), "parquet"), "text"))
+        return list(formats.read_parquet(content, TextSource(str(path), "parquet"), "text"))
 
 
 @pytest.mark.parametrize(

@@ -5,17 +5,17 @@ import io
 import pytest
 
 from unmask.corpus.read import prose
-from unmask.corpus.read.find import Source
+from unmask.corpus.read.find import TextSource
 from unmask.corpus.read.formats import Malformed, Record
 from unmask.records import Document
 
 
 def html(data: bytes) -> list[Record]:
-    return list(prose.read_html(io.BufferedReader(io.BytesIO(data)), Source("page", "html"), "text"))  # type: ignore[arg-type]
+    return list(prose.read_html(io.BufferedReader(io.BytesIO(data)), TextSource("page", "html"), "text"))  # type: ignore[arg-type]
 
 
 def markdown(data: bytes) -> list[Record]:
-    return list(prose.read_markdown(io.BufferedReader(io.BytesIO(data)), Source("page", "markdown"), "text"))  # type: ignore[arg-type]
+    return list(prose.read_markdown(io.BufferedReader(io.BytesIO(data)), TextSource("page", "markdown"), "text"))  # type: ignore[arg-type]
 
 
 def test_blocks_are_paragraphs_and_what_is_not_prose_is_left_out() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import zstandard
 
-from unmask.corpus.read.find import Source
+from unmask.corpus.read.find import TextSource
 from unmask.errors import BadInput
 
 CHUNK = 1 << 16  # one read of the disk; a zlib chunk of 64 KB holds at most 64 MB
@@ -76,7 +76,7 @@ class ByteReader(io.RawIOBase):
 
 
 @contextmanager
-def open_source(source: Source) -> Iterator[tuple[io.BufferedReader, ByteReader]]:
+def open_source(source: TextSource) -> Iterator[tuple[io.BufferedReader, ByteReader]]:
     """A source's bytes for a reader, and the stream beneath that knows how it went."""
     if source.format == "stdin":
         if sys.stdin is None:

@@ -37,7 +37,7 @@ BUILTIN = "builtin"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TextSource:
     """One file to read, or standard input, or the built-in corpus."""
 
     name: str  # the path as the user would write it, `-`, or `builtin`
@@ -66,7 +66,7 @@ def format_of(path: Path) -> tuple[str, str | None] | None:
     return (form, compression) if form else None
 
 
-def find_sources(arguments: Sequence[str]) -> list[Source]:
+def find_sources(arguments: Sequence[str]) -> list[TextSource]:
     """Every source that the arguments name, each once, in reading order."""
     if not arguments:
         raise BadInput("nothing to read: give files, folders, globs, - for standard input, or builtin")
@@ -74,16 +74,16 @@ def find_sources(arguments: Sequence[str]) -> list[Source]:
     return list({source.name: source for source in sources}.values())
 
 
-def _sources(argument: str) -> Iterator[Source]:
+def _sources(argument: str) -> Iterator[TextSource]:
     path = Path(argument)
     if argument == STDIN:
-        yield Source(STDIN, "stdin")
+        yield TextSource(STDIN, "stdin")
     elif path.is_dir():
         yield from _readable([path], argument)
     elif path.exists():
         yield _named(path)
     elif argument == BUILTIN:
-        yield Source(BUILTIN, "builtin")
+        yield TextSource(BUILTIN, "builtin")
     elif glob.has_magic(argument):
         matches = glob.glob(argument, recursive=True)  # noqa: PTH207 Path.glob takes no absolute pattern
         yield from _readable([Path(match) for match in sorted(matches)], argument)
@@ -91,7 +91,7 @@ def _sources(argument: str) -> Iterator[Source]:
         raise BadInput(f"{argument}: no such file or folder")
 
 
-def _named(path: Path) -> Source:
+def _named(path: Path) -> TextSource:
     suffixes = format_of(path)
     if suffixes is None:
         suffix = "".join(path.suffixes[-2:]) or "no suffix"
@@ -99,17 +99,17 @@ def _named(path: Path) -> Source:
             f"{path}: unknown kind of file ({suffix}); known are {' '.join(FORMATS)}, "
             f"each plain or with {' '.join(COMPRESSIONS)}"
         )
-    return Source(str(path), *suffixes)
+    return TextSource(str(path), *suffixes)
 
 
-def _readable(paths: list[Path], argument: str) -> Iterator[Source]:
+def _readable(paths: list[Path], argument: str) -> Iterator[TextSource]:
     """The files of known suffixes among the paths and under the folders among them."""
     nothing = True
     for path in paths:
         for file in _walk(path) if path.is_dir() else [path]:
             if suffixes := format_of(file):
                 nothing = False
-                yield Source(str(file), *suffixes, named=False)
+                yield TextSource(str(file), *suffixes, named=False)
     if nothing:
         where = f"nothing matches {argument}" if not paths else f"{argument}: no file with a known suffix"
         raise BadInput(f"{where} ({' '.join(FORMATS)}, each plain or with {' '.join(COMPRESSIONS)})")

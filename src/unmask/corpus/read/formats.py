@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unmask.corpus.marks import marks_within, read_marks
-from unmask.corpus.read.find import Source
+from unmask.corpus.read.find import TextSource
 from unmask.records import Document, Mark
 
 LONGEST = 100_000  # characters of a document; a tokenizer takes seconds for a line of megabytes
@@ -41,7 +41,7 @@ class Malformed:
 Record = Document | Malformed
 
 
-def read_text(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_text(content: io.BufferedReader, source: TextSource, field: str) -> Iterator[Record]:
     """A paragraph per line, a blank line between documents."""
     held: list[tuple[int, bytes]] = []
     size = 0
@@ -79,7 +79,7 @@ def _cut(piece: bytes) -> int:
     return cut
 
 
-def _decoded(lines: list[tuple[int, bytes]], source: Source) -> Iterator[Record]:
+def _decoded(lines: list[tuple[int, bytes]], source: TextSource) -> Iterator[Record]:
     """A document of these lines; the ones that are not UTF-8 are malformed, the others remain."""
     try:
         yield Document(b"".join(piece for _, piece in lines).decode(), source.name, lines[0][0])
@@ -95,7 +95,7 @@ def _decoded(lines: list[tuple[int, bytes]], source: Source) -> Iterator[Record]
         yield Document("".join(good), source.name, lines[0][0])
 
 
-def read_jsonl(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_jsonl(content: io.BufferedReader, source: TextSource, field: str) -> Iterator[Record]:
     """A JSON object per line, its text in a field; `spans` may mark what is hidden together, see `marks`."""
     line = 0
     while data := content.readline(ROW):
@@ -123,11 +123,12 @@ def _value(row: Any, field: str) -> str:
         raise ValueError(f"no field {field!r}; there are {', '.join(map(repr, row)) or 'none'}")
     if not isinstance(row[field], str):
         raise ValueError(f"field {field!r} is not a string")
-    row[field].encode()  # a lone surrogate is no text
-    return row[field]
+    text: str = row[field]
+    text.encode()  # a lone surrogate is no text
+    return text
 
 
-def read_delimited(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_delimited(content: io.BufferedReader, source: TextSource, field: str) -> Iterator[Record]:
     """A table with a header, its text in a column; `.tsv` has tabs between, `.csv` commas."""
     csv.field_size_limit(ROW // 4)  # the reader takes four bytes a character
     # Bytes that are not UTF-8 come through as surrogates, so that they spoil their own row only.
@@ -153,7 +154,7 @@ def read_delimited(content: io.BufferedReader, source: Source, field: str) -> It
             yield Malformed(source.name, line, reason, _excerpt(data))
 
 
-def read_parquet(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_parquet(content: io.BufferedReader, source: TextSource, field: str) -> Iterator[Record]:
     """A column of a parquet file; the line is the row's number, from 1."""
     line = 0
     try:
@@ -171,7 +172,7 @@ def read_parquet(content: io.BufferedReader, source: Source, field: str) -> Iter
         yield Malformed(source.name, line, f"not parquet, or damaged ({str(error).splitlines()[0]})")
 
 
-def _seekable(content: io.BufferedReader, source: Source) -> IO[bytes]:
+def _seekable(content: io.BufferedReader, source: TextSource) -> IO[bytes]:
     """Parquet is read from its end, so a compressed file is unpacked beside first."""
     if source.compression is None:
         return Path(source.name).open("rb")
@@ -189,7 +190,7 @@ def _unusable(schema: pa.Schema, field: str) -> str | None:
     return None if any(test(kind) for test in textual) else f"column {field!r} is {kind}, not strings"
 
 
-def _cell(data: bytes | None, source: Source, line: int) -> Iterator[Record]:
+def _cell(data: bytes | None, source: TextSource, line: int) -> Iterator[Record]:
     try:
         if data is None:
             raise ValueError("null, not a string")

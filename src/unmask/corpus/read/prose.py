@@ -14,7 +14,7 @@ import lxml.etree
 import lxml.html
 from markdown_it import MarkdownIt
 
-from unmask.corpus.read.find import Source
+from unmask.corpus.read.find import TextSource
 from unmask.corpus.read.formats import ROW, Malformed, Record, cut_long_text
 
 LEFT_OUT = {"head", "script", "style", "noscript", "template", "nav", "footer", "aside", "form", "button"}
@@ -45,17 +45,17 @@ CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
 
 
-def read_html(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_html(content: io.BufferedReader, source: TextSource, field: str) -> Iterator[Record]:
     """One page."""
     return _page(content, source, markdown=False)
 
 
-def read_markdown(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_markdown(content: io.BufferedReader, source: TextSource, field: str) -> Iterator[Record]:
     """One page of CommonMark, tables included, front matter not."""
     return _page(content, source, markdown=True)
 
 
-def _page(content: io.BufferedReader, source: Source, markdown: bool) -> Iterator[Record]:
+def _page(content: io.BufferedReader, source: TextSource, markdown: bool) -> Iterator[Record]:
     data = content.read(ROW + 1)
     if len(data) > ROW:
         yield Malformed(source.name, 0, f"a page of more than {ROW >> 20} MB")

@@ -1,6 +1,6 @@
 """Sources to raw documents, one after the other, however large the file.
 
-    Source ─open_source─▶ bytes ─a reader per format─▶ Document | Malformed
+    TextSource ─open_source─▶ bytes ─a reader per format─▶ Document | Malformed
 
 What cannot be read is a `Malformed` with its place and the reason, and reading goes on behind it.
 """
@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 
 from unmask.corpus.read import builtin
 from unmask.corpus.read.byte_reader import open_source
-from unmask.corpus.read.find import Source
+from unmask.corpus.read.find import TextSource
 from unmask.corpus.read.formats import Malformed, Record, read_delimited, read_jsonl, read_parquet, read_text
 from unmask.corpus.read.prose import read_html, read_markdown
 
 
 def read_source(
-    source: Source, field: str = "text", taken: Callable[[int], None] = lambda count: None
+    source: TextSource, field: str = "text", taken: Callable[[int], None] = lambda count: None
 ) -> Iterator[Record]:
     """Every document of a source, in order; `taken` hears of the bytes as they come from the disk."""
     if source.format == "builtin":
@@ -40,13 +40,13 @@ def read_source(
         yield Malformed(source.name, 0, error.strerror or str(error))
 
 
-def read_stdin(content: io.BufferedReader, source: Source, field: str) -> Iterator[Record]:
+def read_stdin(content: io.BufferedReader, source: TextSource, field: str) -> Iterator[Record]:
     """JSONL when the first byte is a brace, else text."""
     reader = read_jsonl if content.peek(1)[:1] == b"{" else read_text
     return reader(content, source, field)
 
 
-READERS: dict[str, Callable[[io.BufferedReader, Source, str], Iterator[Record]]] = {
+READERS: dict[str, Callable[[io.BufferedReader, TextSource, str], Iterator[Record]]] = {
     "text": read_text,
     "jsonl": read_jsonl,
     "csv": read_delimited,

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from unmask.corpus.marks import marks_column
 from unmask.corpus.parquet_writer import SCHEMA
-from unmask.corpus.read.find import Source
+from unmask.corpus.read.find import TextSource
 from unmask.corpus.read.formats import Malformed
 from unmask.corpus.read.reader import read_source
 from unmask.errors import BadInput
@@ -28,7 +28,7 @@ WAVE = 4 << 20  # characters
 class CorpusReader:
     """Reads sources in waves, and counts what came in."""
 
-    def __init__(self, sources: Sequence[Source], field: str, quarantine: Path) -> None:
+    def __init__(self, sources: Sequence[TextSource], field: str, quarantine: Path) -> None:
         self.read = 0
         self.malformed = 0
         self.bytes = 0  # from the disk, compressed as they were
@@ -68,7 +68,7 @@ class CorpusReader:
                         self.kinds.update(kind for _, _, kind in record.marks)
                         yield record
 
-    def _set_aside(self, record: Malformed, source: Source) -> None:
+    def _set_aside(self, record: Malformed, source: TextSource) -> None:
         where = f"{record.source}:{record.line}" if record.line else record.source
         if source.named and not record.line:
             raise BadInput(f"{where}: {record.reason}")

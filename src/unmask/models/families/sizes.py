@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Size:
 
         0.02 at a width of 128 leaves attention so flat that it takes a third more steps to learn to look around.
         """
-        return 0.7 / self.width**0.5
+        return 0.7 / sqrt(self.width)
 
 
 # Small models learn to look around sooner where half of their layers can do nothing else: at mini, 100 steps of 4,096

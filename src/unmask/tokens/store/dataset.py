@@ -115,7 +115,7 @@ class Dataset:
     @cached_property
     def tokens_per_byte(self) -> float:
         """Of the held-out text: with it, what a token costs becomes what a byte costs, whatever the tokenizer."""
-        size = self.manifest.get("text_bytes", {}).get("valid")
+        size: int | None = self.manifest.get("text_bytes", {}).get("valid")
         if size is None:  # prepared before manifests had it
             size = sum(len(text.encode()) for text in self.texts("valid"))
         return self.split("valid").tokens / max(1, size)
@@ -137,7 +137,8 @@ class Dataset:
     def counts(self) -> Integers:
         """V counts: how often each id occurs in the training tokens."""
         try:
-            return np.load(self.path / "train" / "counts.npy", allow_pickle=False)
+            counts: Integers = np.load(self.path / "train" / "counts.npy", allow_pickle=False)
+            return counts
         except (ValueError, EOFError, OSError) as error:
             raise Damaged(f"{self.path / 'train' / 'counts.npy'}: cannot be read: {error}") from error
 

@@ -57,7 +57,7 @@ class Shards:
     @property
     def tokens(self) -> int:
         """How many tokens the split has."""
-        return self._starts[-1]
+        return int(self._starts[-1])
 
     def read(self, start: int, stop: int) -> tuple[Ids, Flags]:
         """The tokens between two places of the stream, and which of them start a word."""
@@ -98,7 +98,7 @@ def _open_shard(directory: Path, name: str) -> tuple[NDArray[Any], NDArray[np.ui
 def _open(path: Path, kinds: tuple[DTypeLike, ...]) -> NDArray[Any]:
     try:
         # A plain view: slicing np.memmap itself costs several times as much, and packing slices all day.
-        array = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
     except FileNotFoundError as error:
         raise Damaged(f"{path}: missing") from error
     except (ValueError, EOFError) as error:

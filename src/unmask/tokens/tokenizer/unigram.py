@@ -135,7 +135,8 @@ def _maximised(expected: Reals, needed: Flags) -> Reals:
     """The probabilities that explain the expected counts, a little less for the rare ones: the M step."""
     expected = np.where(needed, np.maximum(expected, LEAST), expected)
     worth = np.where(expected >= LEAST, np.exp(digamma(np.maximum(expected, LEAST))), 0)
-    return worth / worth.sum()
+    probabilities: Reals = worth / worth.sum()
+    return probabilities
 
 
 def _loss(alternatives: Lattices, expected: Reals, probabilities: Reals) -> Reals:

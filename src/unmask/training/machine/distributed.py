@@ -20,6 +20,8 @@ from typing import TypeVar
 
 import torch
 from torch import distributed
+from torch.distributed.distributed_c10d import PrefixStore, Store
+from torch.distributed.rendezvous import rendezvous
 
 from unmask.errors import BadInput, Lost
 
@@ -122,12 +124,12 @@ def _check_shares(size: int, micro_batches: int, reproducible: bool, shard: bool
         )
 
 
-def _store(rank: int, size: int) -> distributed.Store:
+def _store(rank: int, size: int) -> Store:
     """Where the processes find each other.
 
     torchrun keeps one store for all its attempts: without a name of its own, an attempt may read the addresses of
     processes that are gone and wait for them in vain.
     """
-    store, _, _ = next(iter(distributed.rendezvous("env://", rank, size, timeout=PATIENCE)))
+    store, _, _ = next(iter(rendezvous("env://", rank, size, timeout=PATIENCE)))
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return distributed.PrefixStore(f"unmask/{size}/{attempt}", store)
+    return PrefixStore(f"unmask/{size}/{attempt}", store)
