@@ -1,6 +1,8 @@
 """Imports go down the layers only, so that the tree reads as the workflow."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,11 +85,34 @@ def test_objectives_never_import_corruption() -> None:
         assert not any(name.startswith("unmask.corruption") for name in imported(path))
 
 
-def test_importing_the_package_loads_nothing_heavy() -> None:
-    import subprocess
-    import sys
+def test_training_knows_no_data() -> None:
+    for path in (ROOT / "training").rglob("*.py"):
+        rooms = {name.split(".")[1] for name in imported(path) if name.startswith("unmask.")}
+        assert not rooms & {"corpus", "tokens", "corruption", "pretraining"}, path
 
-    heavy = "torch transformers tokenizers daft pyarrow numpy rich tyro"
-    ask = f"import unmask, unmask.cli, sys; print([name for name in {heavy.split()} if name in sys.modules])"
+
+def loaded_by(modules: list[str], watched: str) -> list[str]:
+    """Which of the watched packages a new process has after it has imported these modules."""
+    ask = f"import sys, {', '.join(modules)}; print(*(name for name in {watched.split()} if name in sys.modules))"
     answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    assert answer.stdout.strip() == "[]"
+    return answer.stdout.split()
+
+
+def test_reading_a_run_takes_no_torch_and_no_training() -> None:
+    modules = [f"unmask.runs.{path.stem}" for path in (ROOT / "runs").glob("*.py") if path.stem != "__init__"]
+    assert len(modules) > 5
+    assert loaded_by(modules, "torch transformers unmask.training unmask.models") == []
+
+
+def test_a_process_that_prepares_batches_takes_no_torch() -> None:
+    modules = ["unmask.training.worker", "unmask.pretraining.batches"]
+    assert loaded_by(modules, "torch transformers tokenizers daft pyarrow") == []
+
+
+def test_training_loads_no_corpus_engine() -> None:
+    assert loaded_by(["unmask.pretraining.pretrain"], "daft lxml pyarrow matplotlib unmask.corpus") == []
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = "torch transformers tokenizers daft pyarrow numpy rich tyro"
+    assert loaded_by(["unmask", "unmask.cli"], heavy) == []
