@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -17,6 +18,7 @@ import pytest
 import torch
 
 from unmask.errors import BadInput, Damaged, Diverged, Interrupted, Refused, Terminated
+from unmask.models.load import load_model
 from unmask.objectives.mlm import MLM
 from unmask.objectives.objective import Outcome
 from unmask.pretraining import pretrain
@@ -31,6 +33,7 @@ from unmask.training import budget as budgets
 from unmask.training import checkpoint, loop, run_job
 from unmask.training.budget import Budget
 from unmask.training.job import micro_batches_of
+from unmask.training.machine.distributed import ALONE
 from unmask.training.run_job import Saving
 from unmask.training.session import Session
 from unmask.training.step import take_step
@@ -377,3 +380,30 @@ def test_signals_are_left_alone_in_a_thread(data: Path, tmp_path: Path) -> None:
     thread.start()
     thread.join()
     assert results[0].steps == 2
+
+
+def test_the_settings_of_a_pretraining_are_read_once(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: Counter[str] = Counter()
+    phrases = tmp_path / "phrases.txt"
+    phrases.write_text("the capital of France\n")
+
+    def counted(place: object, name: str) -> None:
+        read = getattr(place, name)
+        monkeypatch.setattr(place, name, lambda *args, **more: counts.update([name]) or read(*args, **more))
+
+    for place, name in ((pretrain, "parse_schedule"), (pretrain.curricula, "parse"), (pretrain, "read_phrases")):
+        counted(place, name)
+    settings = replace(DROPOUT.settings, policy="collocation", rate="0.2", phrases=str(phrases))
+    pretrain.pretrain(data, tmp_path / "run", replace(DROPOUT, settings=settings), Budget(minutes=0.02))
+    assert counts == {"parse_schedule": 1, "parse": 1, "read_phrases": 1}
+
+
+def test_a_learner_may_come_from_a_model_directory_as_well_as_fresh(data: Path, tmp_path: Path, whole: Trained) -> None:
+    pretraining = Pretraining.of(Dataset.open(data), DROPOUT)
+    again = replace(pretraining.job(), build=lambda: load_model(whole.path).model)
+    fresh, loaded = (Session.begin(job, 4).measure(None, ALONE)["loss"] for job in (pretraining.job(), again))
+    assert loaded == pytest.approx(whole.loss, rel=1e-5) and fresh > loaded + 0.1
+    finished = run_job.run_job(again, tmp_path / "run", Budget(steps=4), saving=EVERY_STEP)
+    assert finished.steps == 4 and (tmp_path / "run" / "model" / "config.json").exists()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+import unmask
+from unmask.corruption.policy import POLICIES
 from unmask.errors import BadInput
 from unmask.objectives.curriculum import OBJECTIVES
 from unmask.pretraining.recipes import KINDS, PAPERS, recipe
@@ -69,3 +72,10 @@ def test_the_guide_says_where_each_kind_was_published_and_what_objectives_are_ca
         assert any(f"`{kind}`" in line and paper in line for line in guide.splitlines()), kind
     for objective in OBJECTIVES.values():
         assert all(f"`{also}` is `{objective.name}`" in guide for also in objective.also)
+
+
+def test_the_help_of_pretrain_has_every_kind_objective_and_policy_by_its_own_and_its_published_name() -> None:
+    words = set(re.findall(r"[\w-]+", (unmask.pretrain.__doc__ or "").lower()))
+    aliases = {alias for objective in OBJECTIVES.values() for alias in objective.also}
+    assert len(KINDS) > 10 and len(POLICIES) > 5 and len(aliases) > 5
+    assert {*KINDS, *OBJECTIVES, *POLICIES, *aliases} <= words

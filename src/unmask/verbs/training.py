@@ -116,13 +116,20 @@ def pretrain(
     Args:
         data: A data directory made by prepare.
         out: The run directory to write.
-        recipe: The model and how it is trained: tiny, mini, small or base, or electra-tiny and so on.
+        recipe: The model and how it is trained: a size (tiny, mini, small, base), a kind or both (electra-tiny). Kinds:
+            modernbert, bert, bert-wwm (whole-word masking), roberta, ernie, xlm-r, pmi (PMI-masking), spanbert (SBO),
+            deberta, electra (RTD), deberta-v3 (RTD, GDES), xlnet (PLM), t5 (span corruption), diffusion (MDLM), causal
+            (CLM, GPT-2), causal-then-mlm.
         minutes: The budget in minutes of training.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         epochs: The budget in passes over the data.
-        objective: What is learnt, if not the recipe's own: "mlm 0.7, causal 0.3" or "causal until 0.25; mlm".
-        policy: What is hidden: token, word, span, ngram, "span 0.7, token 0.3" or "token until 0.5; word".
+        objective: What is learnt, if not the recipe's own: mlm, spans (SBO), replaced (RTD), replaced-disentangled
+            (GDES), permuted (PLM), seq2seq (span-corruption), diffusion (MDLM), causal (CLM), each by either name;
+            "mlm 0.7, causal 0.3" mixes them, "causal until 0.25; mlm" lets one follow the other.
+        policy: What is hidden: token (BERT's 80/10/10), word (whole-word masking), span (SpanBERT), ngram (DeBERTa),
+            entity and phrase (ERNIE), collocation (PMI-masking), sentinel (T5's span corruption), permutation (XLNet's
+            PLM), diffusion (MDLM, LLaDA); "span 0.7, token 0.3" mixes them, "token until 0.5; word" lets one follow.
         rate: How much is hidden: 0.15, or a schedule such as "linear 0.3 0.15".
         phrases: A file with a phrase a line for entity, phrase and collocation, instead of what the data marks.
         static_masks: Hide the same tokens in every epoch, instead of others each time.
