@@ -20,7 +20,7 @@ from unmask.pretraining.settings import Recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.job import micro_batches_of
 from unmask.training.loop import Position
-from unmask.training.optimizer import orthogonal
+from unmask.training.optimizer import orthogonalize
 from unmask.training.session import Session
 from unmask.training.step import take_step
 
@@ -85,7 +85,7 @@ def test_operations_follow_from_the_shapes() -> None:
 def test_the_optimizer_s_products_are_counted() -> None:
     with FlopCounterMode(display=False) as flops:
         for shape in ((48, 16), (16, 48), (32, 32)):
-            orthogonal(torch.randn(1, *shape))
+            orthogonalize(torch.randn(1, *shape))
     assert flops.get_total_flops() == sum(orthogonalising(torch.empty(s)) for s in ((48, 16), (16, 48), (32, 32)))
     gram, square = 2 * 32**3, 2 * 32**3
     assert orthogonalising(torch.empty(32, 32)) == 5 * (gram + square + 2 * 32**3)

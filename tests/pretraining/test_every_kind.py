@@ -149,7 +149,7 @@ def test_one_model_learns_from_both_sides_and_from_the_left(family: str, data: P
     )
     assert measure_objective(session.learner, Causal(), text).loss < 0.97 * before
     # of the micro-batches of a step
-    causal = [each.objective.name for each in session.source.planned(0)].count("causal") / 4
+    causal = [each.objective.name for each in session.source.plan_step(0)].count("causal") / 4
     assert lines[0]["loss"] == pytest.approx(causal * lines[0]["causal_loss"] + (1 - causal) * lines[0]["mlm_loss"])
     assert {"mlm_accuracy", "causal_accuracy", "causal_bits_per_token"} <= lines[0].keys()
 
@@ -157,7 +157,7 @@ def test_one_model_learns_from_both_sides_and_from_the_left(family: str, data: P
 def test_the_stages_of_a_training_follow_their_objectives(data: Path) -> None:
     plan = recipe("causal-then-mlm-tiny", length=32, batch_size=8, micro_batch=4)
     feed = Pretraining.of(Dataset.open(data), plan).feed(40)
-    named = ["".join({each.objective.name for each in feed.planned(step)}) for step in range(40)]
+    named = ["".join({each.objective.name for each in feed.plan_step(step)}) for step in range(40)]
     assert named == ["causal"] * 10 + ["mlm"] * 30
     last, first = (micro_batches_of(feed, step)[0].batch for step in (9, 10))
     assert not len(last.targets) and len(first.targets)

@@ -31,7 +31,7 @@ from unmask.tokens.spans.marked import Spans
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.shards import Shards
 from unmask.training.job import MicroBatch, micro_batches_of
-from unmask.training.optimizer import Muon, Optimizer, Part, orthogonal
+from unmask.training.optimizer import Muon, Optimizer, OptimizerPart, orthogonalize
 
 LOOKS = 5  # micro-batches that are counted, spread over the run: rates and objectives change on the way
 FLOAT = 4  # bytes of a weight, a gradient, a number of the optimizer's state
@@ -97,7 +97,7 @@ def cost_of(pretraining: Pretraining, *, steps: int = 1000) -> Cost:
     )
 
 
-def _state(part: Part) -> int:
+def _state(part: OptimizerPart) -> int:
     """Bytes that an optimizer keeps."""
     counters = len(part.parameters) if part.counters else 0
     return (sum(each.numel() for each in part.parameters) * part.averages + counters) * FLOAT
@@ -177,7 +177,7 @@ class _Attention(torch.autograd.Function):
 def orthogonalising(matrix: Tensor) -> int:
     """Operations that Muon spends on a matrix."""
     with FlopCounterMode(display=False) as flops:
-        orthogonal(torch.empty(1, *matrix.shape, device="meta"))
+        orthogonalize(torch.empty(1, *matrix.shape, device="meta"))
     return int(flops.get_total_flops())
 
 

@@ -15,7 +15,7 @@ from unmask.models.load import quietly
 from unmask.objectives.text import Card, Export
 from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.tokens.store.dataset import Dataset
-from unmask.training.job import Finished
+from unmask.training.job import FinishedRun
 
 WEIGHTS = "model.safetensors"
 
@@ -32,7 +32,7 @@ def export_model(export: Export, dataset: Dataset, out: Path, card: str) -> None
 
 
 def model_card(
-    card: Card, recipe: Recipe, dataset: Dataset, finished: Finished, *, epochs: float, fixed_masks: bool
+    card: Card, recipe: Recipe, dataset: Dataset, finished: FinishedRun, *, epochs: float, fixed_masks: bool
 ) -> str:
     """What the model was made of and how well it does."""
     manifest, settings, description = dataset.manifest, recipe.settings, finished.description
@@ -75,7 +75,7 @@ def _hidden(settings: PretrainSettings) -> str:
     return f"policy `{settings.policy}`{rate}, {redrawn}"
 
 
-def _measured(finished: Finished, fixed_masks: bool) -> str:
+def _measured(finished: FinishedRun, fixed_masks: bool) -> str:
     """What was measured on held-out text, as a table."""
     figures = {name: value for name, value in finished.figures.items() if isfinite(value)}
     predictions = f"{figures.pop('predictions'):,.0f}"

@@ -39,7 +39,7 @@ from unmask.tokens.spans.phrases import phrase_lexicon, read_phrases
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.sentinels import sentinels_for
 from unmask.training.budget import Budget
-from unmask.training.job import Finished, Job
+from unmask.training.job import FinishedRun, Job
 from unmask.training.machine.computing import PLAIN, Computing
 from unmask.training.run_job import Saving, run_job
 
@@ -251,7 +251,7 @@ def say_if_unusual(family: str, dataset: Dataset) -> None:
         )
 
 
-def export(pretraining: Pretraining, learner: Module, finished: Finished) -> None:
+def export(pretraining: Pretraining, learner: Module, finished: FinishedRun) -> None:
     """Write the model directories of a run, each with its card."""
     dataset, objective, recipe = pretraining.dataset, pretraining.objective, pretraining.recipe
     epochs = finished.steps / (pretraining.batches().per_epoch / recipe.settings.batch_size)

@@ -68,7 +68,7 @@ def plan(
     chosen = recipe_named(recipe, **given_settings(length=length, batch_size=batch_size, micro_batch=micro_batch))
     if compare is not None:
         chosen, taken = forecast.recipe_of(Path(compare))
-        budget = budget if budget.given else Budget(steps=taken)
+        budget = budget if budget.is_set else Budget(steps=taken)
         precision = precision or forecast.precision_of(Path(compare))
     planned = forecast.forecast(chosen, text, budget, given, precision=precision, utilisation=utilisation)
     return planned if compare is None else forecast.compare_with_run(planned, Path(compare))

@@ -174,7 +174,7 @@ def test_a_thousand_ranks_that_restart_and_change_in_number_train_on_each_block_
             if step == 60:
                 break
             shares = (World(rank, size).share(feed.micro_batches) for rank in range(size))
-            planned = [each.request for share in shares for each in feed.planned(step, share)]
+            planned = [each.request for share in shares for each in feed.plan_step(step, share)]
             trained[step] = [number for blocks in planned for number in range(blocks.begin, blocks.end)]
             step += 1
             saved = step if draw.random() < 0.3 else saved
