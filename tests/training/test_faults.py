@@ -54,7 +54,7 @@ def planted() -> Iterator[pytest.MonkeyPatch]:
 
 
 def logged(run: Path) -> list[dict[str, Any]]:
-    return [line for line in Run(run, {}).logged() if "loss" in line]
+    return [line for line in Run(run, {}).read_log() if "loss" in line]
 
 
 def before_step(patch: pytest.MonkeyPatch, step: int, do: Callable[[torch.nn.Module], None]) -> None:

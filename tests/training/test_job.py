@@ -18,7 +18,7 @@ from regression import TITLES, job
 
 from unmask.errors import Refused, Terminated
 from unmask.files import sha256_of
-from unmask.runs.history import read_history, summarize
+from unmask.runs.history import read_history, summarize_run
 from unmask.training import checkpoint
 from unmask.training.budget import Budget
 from unmask.training.job import FinishedRun
@@ -55,7 +55,7 @@ def test_stopped_by_sigterm_it_goes_on_to_the_same_weights(
     stopped = pytest.raises(Terminated, match=f"stopped after step 7 of {STEPS}")
     with interrupted(7, signal.SIGTERM), stopped:
         train(tmp_path / "run")
-    assert summarize(read_history(tmp_path / "run")).state == "stopped"
+    assert summarize_run(read_history(tmp_path / "run")).state == "stopped"
     train(tmp_path / "run", resume=True)
     assert weights(tmp_path / "run") == weights(whole.path)
 
@@ -126,7 +126,7 @@ def test_a_pass_over_its_data_is_a_budget(tmp_path: Path) -> None:
 def test_its_report_and_its_status_have_its_own_figures(tmp_path: Path) -> None:
     run = tmp_path / "run"
     train(run, saving=Saving(seconds=0.0))
-    page, status = (run / "report.html").read_text(), summarize(read_history(run))
+    page, status = (run / "report.html").read_text(), summarize_run(read_history(run))
     for said in ("Explained variance", "Squared error", "a made-up table", f"cat {run}/model/README.md"):
         assert said in page
     for unsaid in ("hidden", "[mask]", "perplexity", "accuracy", "nats"):

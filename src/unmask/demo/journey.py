@@ -137,7 +137,7 @@ def improvement(run: Path, evaluated: Evaluated) -> Padding:
     table.add_column("")
     table.add_row("always the most frequent token", "", f"{evaluated.most_frequent_top1:.1%}", style="dim")
     table.add_row("only how frequent each token is", f"{evaluated.unigram_loss:.2f}", "", style="dim")
-    for figures in Run(run, {}).logged():
+    for figures in Run(run, {}).read_log():
         if "validation_loss" in figures:
             accuracy = figures["validation_accuracy"]
             done = "[bold]the end[/]" if figures.get("final") else f"step {figures['step']:,}"

@@ -16,7 +16,7 @@ from unmask.planning.hardware import Hardware, fastest_here, this_machine
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.results import Planned, PlanVsRun, Suggested
-from unmask.runs.history import read_history, summarize
+from unmask.runs.history import read_history, summarize_run
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget, seconds_a_step, seconds_a_validated_token
 from unmask.training.machine.allocator import keep_large_blocks
@@ -176,7 +176,7 @@ def _used(counted: Cost, hardware: Hardware, a_step: float | None) -> float | No
 
 def compare_with_run(planned: Planned, run: Path) -> Planned:
     """The plan beside what a run of it really took, for as many steps as the run has taken."""
-    took = summarize(read_history(run))
+    took = summarize_run(read_history(run))
     if not took.step or planned.seconds_per_step is None:
         raise BadInput(f"{run}: there is nothing to compare; it needs logged steps, and the plan --hardware or --data")
     beside = PlanVsRun(

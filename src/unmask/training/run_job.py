@@ -19,8 +19,8 @@ from unmask import __version__
 from unmask.errors import BadInput
 from unmask.progress import Step, say, task
 from unmask.runs import tensorboard
-from unmask.runs.directory import DESCRIPTION, FORMAT, Run, describe, open_run, read_description
-from unmask.runs.reporting import Reporter, reported
+from unmask.runs.directory import DESCRIPTION, FORMAT, Run, describe_run, open_run, read_description
+from unmask.runs.reporting import Reporter, open_reporter
 from unmask.training import checkpoint, loop
 from unmask.training.budget import HOW_LONG, Budget, steps_for
 from unmask.training.interrupt import Interruption, interruptible
@@ -84,7 +84,7 @@ def run_job(
             session = Session.begin(job, run.description["steps"], computing, world)
         facts = {"parameters": f"{session.parameters:,}", **job.facts}
         outputs = {"report": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
-        with reported(run, facts, **outputs) as (run, reporter):
+        with open_reporter(run, facts, **outputs) as (run, reporter):
             position = Observer(session, run, interruption, saving, world, reporter).train(workers)
             with interruption.at_once(
                 f"stopped after the last step, which is saved in {run.path}; "
@@ -127,7 +127,7 @@ def _with_steps(run: Run, job: Job, budget: Budget, computing: Computing, world:
         return Session.begin(job, CALIBRATED_STEPS, computing, world)
 
     steps = steps_for(budget, job, trial, start, world)
-    return describe(run, steps, torch.get_num_threads(), write=world.first)
+    return describe_run(run, steps, torch.get_num_threads(), write=world.first)
 
 
 @contextmanager
@@ -209,7 +209,7 @@ class Observer:
             self.session.save(self.run.checkpoints, position, self.saving.keep, self.world)
             self.saved_at = time.monotonic()
             if not is_last and not stop:  # then it is written in the end
-                self.reporter.now_and_then()
+                self.reporter.write_if_due()
         if stop and not is_last:
             raise self.interruption.error(
                 f"stopped after step {position.step:,} of {steps:,}, saved in {self.run.path}; "
@@ -244,7 +244,7 @@ class Observer:
         if newest is None or newest.step > position.step:
             return
         headline = f"validation_{self.session.job.headline.name}"
-        values = [line[headline] for line in self.run.logged() if line["step"] == newest.step and headline in line]
+        values = [line[headline] for line in self.run.read_log() if line["step"] == newest.step and headline in line]
         self.best = values[0] if values else None
 
     def log(self, figures: dict[str, Any]) -> None:

@@ -205,6 +205,6 @@ def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> RunS
         seconds: How long to wait between two looks.
     """
     from unmask.console.live import live
-    from unmask.runs.watch import watch as follow
+    from unmask.runs.watch import watch_run
 
-    return follow(Path(run), once=once, seconds=seconds, display=live)
+    return watch_run(Path(run), once=once, seconds=seconds, display=live)
