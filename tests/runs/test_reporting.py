@@ -16,14 +16,14 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from unmask import progress
 from unmask.errors import Interrupted
 from unmask.pretraining import pretrain
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.results import Trained
 from unmask.runs import reporting
 from unmask.runs.reporting import Reporter
 from unmask.training.budget import Budget
 from unmask.training.run_job import Saving
 
-TINY = recipe("tiny", length=32, batch_size=4, micro_batch=4)
+TINY = recipe_named("tiny", length=32, batch_size=4, micro_batch=4)
 
 
 def train(data: Path, out: Path, *, resume: bool = False) -> Trained:

@@ -19,7 +19,7 @@ from unmask.objectives.mlm import MLM
 from unmask.objectives.objective import Outcome
 from unmask.pretraining import pretrain
 from unmask.pretraining import pretrain as pretrains
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.records import Batch
 from unmask.results import Trained
@@ -30,7 +30,7 @@ from unmask.training.machine import memory as parts
 from unmask.training.run_job import Saving
 from unmask.training.session import Session
 
-TINY = recipe("tiny")
+TINY = recipe_named("tiny")
 PLAN = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=8, micro_batch=8))
 STEPS = 8
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.records import Vocabulary
 from unmask.training.optimizer import Muon, Optimizer, Optimizing, _rounds, lr_factor, orthogonalize
 
@@ -53,7 +53,7 @@ def test_our_muon_steps_as_torchs_does() -> None:
 
 
 def test_matrices_of_the_layers_go_to_muon_and_everything_else_to_adamw() -> None:
-    model = build("modernbert", "tiny", VOCABULARY, length=32, dropout=0.0, seed=0)
+    model = build_model("modernbert", "tiny", VOCABULARY, length=32, dropout=0.0, seed=0)
     optimizer = Optimizer(model, Optimizing())
     _, muon = optimizer.parts
     names = {optimizer.names[parameter] for parameter in muon.parameters}
@@ -86,7 +86,7 @@ def test_a_restored_optimizer_steps_as_the_one_it_was_saved_from() -> None:
         for parameter in model.parameters():
             parameter.grad = torch.randn(parameter.shape, generator=generator)
 
-    models = [build("bert", "tiny", VOCABULARY, length=16, dropout=0.0, seed=0) for _ in range(2)]
+    models = [build_model("bert", "tiny", VOCABULARY, length=16, dropout=0.0, seed=0) for _ in range(2)]
     first, second = (Optimizer(model, Optimizing()) for model in models)
     gradients(models[0], 0)
     first.step(0, 10)

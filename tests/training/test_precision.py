@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint, precision
 from unmask.training.loop import Position
@@ -18,7 +18,7 @@ from unmask.training.precision import FALL, FIRST_SCALE, PATIENCE, Precision
 from unmask.training.session import Session
 from unmask.training.step import StepOptions, take_step
 
-TINY = recipe("tiny")
+TINY = recipe_named("tiny")
 SMALL = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=4, micro_batch=2))
 TOLERANCE = {"bfloat16": 2e-2, "float16": 2e-3}  # their numbers have 8 and 11 bits
 

@@ -13,7 +13,7 @@ from torch.nn import Parameter
 
 from unmask.models.layers import layers_of
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint
 from unmask.training.loop import Position
@@ -22,7 +22,7 @@ from unmask.training.optimizer import Optimizer, Optimizing
 from unmask.training.session import Session
 from unmask.training.step import take_step
 
-TINY = recipe("tiny")
+TINY = recipe_named("tiny")
 RATES = Optimizing(muon_lr=1e-2)  # rounding grows with it, and tolerances are for this one
 SMALL = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=8, micro_batch=4, optimizing=RATES))
 
