@@ -24,7 +24,7 @@ from time_to_loss import Figures, kept, record
 from turns import THREADS, Clock, Contender, Spread, race
 
 from unmask.models.families.sizes import SIZES, Size
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
@@ -76,7 +76,7 @@ class Line:
 def lines(rate: float) -> list[Line]:
     """From theirs to ours."""
     plan = rival.Plan(steps=TOKENS // rival.LENGTH // rival.ROWS, learning_rate=rate)
-    last = recipe("mini")
+    last = recipe_named("mini")
     adamw = Optimizing(muon_lr=0, adamw_lr=rate)
     settings = replace(last.settings, batch_size=rival.ROWS, micro_batch=rival.ROWS, rate="0.15", optimizing=adamw)
     begin = Recipe(name="ablation", family="bert", size="mini", settings=settings)

@@ -17,7 +17,7 @@ from pathlib import Path
 import sides
 import tyro
 
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
 from unmask.training.machine.allocator import keep_large_blocks
@@ -60,7 +60,7 @@ def train(work: Session) -> dict[str, float]:
 def main(data: Path, /, size: str = "mini", minutes: float = 5, rounds: int = 20, seed: int = 0) -> None:
     keep_large_blocks()
     dataset = Dataset.open(data)
-    plans = {family: recipe(f"{family}-{size}") for family in COMPARED}
+    plans = {family: recipe_named(f"{family}-{size}") for family in COMPARED}
     works = {family: sides.session_of(dataset, plan, 1000, seed=seed) for family, plan in plans.items()}
     times = step_times(works, rounds)
     for family, plan in plans.items():

@@ -28,7 +28,7 @@ from unmask.models.inputs import as_inputs
 from unmask.models.load import Loaded, load_model
 from unmask.models.sparse import logits_at
 from unmask.pretraining.pretrain import Pretraining, pretrain
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.results import Comparison, Figure
 from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.prepare import prepare
@@ -78,7 +78,7 @@ def independence(data: Path, out: Path, tokens: int) -> None:
         texts.write_text("\n\n".join(found), encoding="utf-8")
         prepare([str(texts)], out / "new", vocab_size=VOCABULARY, valid=0.1, overwrite=True)
     dataset = Dataset.open(out / "new")
-    taught = recipe(f"modernbert-{SIZE}", length=64, policy="span mask=1 random=0", rate="0.3")
+    taught = recipe_named(f"modernbert-{SIZE}", length=64, policy="span mask=1 random=0", rate="0.3")
     pretrain(dataset.path, out / "independence", taught, Budget(tokens=tokens), resume=True)
     loaded = load_model(out / "independence")
     written = {match.groups() for text in dataset.texts("train") for match in PAIR.finditer(text)}
@@ -161,7 +161,7 @@ PLANS = {"80/10/10": "token", "100/0/0": "token mask=1 random=0"}
 def shown_two_ways(data: Path, out: Path, tokens: int) -> Comparison:
     """The same model trained with BERT's way of showing what is hidden, and with masks alone."""
     recipes = [
-        replace(recipe(f"modernbert-{SIZE}", policy=policy), name=name.replace("/", "-"))
+        replace(recipe_named(f"modernbert-{SIZE}", policy=policy), name=name.replace("/", "-"))
         for name, policy in PLANS.items()
     ]
     return compare(data, out / "mismatch", recipes, Budget(tokens=tokens), resume=True)
@@ -199,7 +199,7 @@ def visible(loaded: Loaded, dataset: Dataset, limit: int = 16_384) -> tuple[floa
 def positions(data: Path, out: Path, tokens: int) -> None:
     """BERT and DeBERTa, which learn from 15 to 30 % of their tokens, beside ELECTRA and DeBERTaV3: from all of them."""
     lines: list[tuple[str, ...]] = []
-    recipes = [recipe(f"{kind}-{SIZE}") for kind in ("bert", "electra", "deberta", "deberta-v3")]
+    recipes = [recipe_named(f"{kind}-{SIZE}") for kind in ("bert", "electra", "deberta", "deberta-v3")]
     for budget in (tokens, 2 * tokens):
         found = compare(data, out / f"positions-{budget}", recipes, Budget(tokens=budget), resume=True)
         lines += [
@@ -215,7 +215,7 @@ def positions(data: Path, out: Path, tokens: int) -> None:
 def generator(data: Path, out: Path, tokens: int) -> None:
     """What whole texts cost: left to right, by diffusion, and a masked LM asked as if it were one."""
     mlm = shown_two_ways(data, out, tokens).runs[0]
-    recipes = [recipe(f"{kind}-{SIZE}") for kind in ("causal", "diffusion")]
+    recipes = [recipe_named(f"{kind}-{SIZE}") for kind in ("causal", "diffusion")]
     causal, diffusion = compare(data, out / "generator", recipes, Budget(tokens=tokens), resume=True).runs
     pretraining = Pretraining.of(Dataset.open(data), recipes[1])  # the same model, asked another way
     session = Session.begin(pretraining.job(), mlm.steps)

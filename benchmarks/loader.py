@@ -18,7 +18,7 @@ import torch
 import tyro
 from turns import Spread
 
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.loader import Loader
 from unmask.training.machine.allocator import keep_large_blocks
@@ -57,7 +57,7 @@ def waiting(work: Session, workers: int, steps: int) -> Spread:
 def main(data: Path, /, size: str = "mini", seconds: float = 10, steps: int = 20, threads: int = 2) -> None:
     keep_large_blocks()
     torch.set_num_threads(threads)
-    work = sides.session_of(Dataset.open(data), recipe(size), STEPS)
+    work = sides.session_of(Dataset.open(data), recipe_named(size), STEPS)
     found: dict[str, dict[str, float]] = {}
     print("| prepared by | tokens/s without a model | by processor time | part of a step spent waiting |")
     print("|---|---|---|---|")

@@ -22,7 +22,7 @@ import rival
 import sides
 import tyro
 
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.machine.allocator import keep_large_blocks
 
@@ -44,7 +44,7 @@ def theirs(data: Path) -> int:
 def ours(data: Path, micro: int) -> int:
     """What steps of our loop take at most."""
     keep_large_blocks()
-    plan = recipe("mini")
+    plan = recipe_named("mini")
     plan = replace(plan, settings=replace(plan.settings, batch_size=ROWS, micro_batch=micro))
     work = sides.session_of(Dataset.open(data), plan, STEPS)
     return peak(lambda: [sides.step(work, number) for number in range(STEPS)])
@@ -62,7 +62,7 @@ def peak(steps: Callable[[], object]) -> int:
 
 def main(data: Path, /, threads: int = 2) -> None:
     os.environ["OMP_NUM_THREADS"] = str(threads)
-    vocabulary, own = Dataset.open(data).vocabulary.size, min(ROWS, recipe("mini").settings.micro_batch)
+    vocabulary, own = Dataset.open(data).vocabulary.size, min(ROWS, recipe_named("mini").settings.micro_batch)
     contenders = {
         "theirs": partial(theirs, data),
         f"ours, all {ROWS} blocks at once": partial(ours, data, ROWS),

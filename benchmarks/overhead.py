@@ -23,7 +23,7 @@ import tyro
 from turns import Spread
 
 from unmask.errors import BadInput
-from unmask.pretraining.recipes import KINDS, recipe
+from unmask.pretraining.recipes import KINDS, recipe_named
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import loop
 from unmask.training.job import MicroBatch, micro_batches_of
@@ -74,7 +74,7 @@ def bare(work: Session, micro_batches: list[MicroBatch], step: int) -> None:
 
 def overhead(dataset: Dataset, name: str, steps: int, phrases: str | None) -> tuple[Spread, Spread, Spread]:
     """Seconds of the loop's steps, of the bare ones, and how much more the first are."""
-    work = sides.session_of(dataset, recipe(name, phrases=phrases), WARM + steps)
+    work = sides.session_of(dataset, recipe_named(name, phrases=phrases), WARM + steps)
     work.learner.train()
     with tempfile.TemporaryDirectory() as folder:
         turns = Turns(work, Path(folder) / "metrics.jsonl")

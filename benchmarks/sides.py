@@ -16,7 +16,7 @@ from unmask.training.job import MicroBatch, micro_batches_of
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import PLAIN, Computing
 from unmask.training.machine.distributed import ALONE
-from unmask.training.machine.sharding import clip
+from unmask.training.machine.sharding import clip_gradients
 from unmask.training.session import Session
 from unmask.training.step import StepOptions, take_step
 from unmask.training.sums import Sums
@@ -82,7 +82,7 @@ def learn(work: Session, micro_batches: list[MicroBatch], number: int) -> None:
         with work.precision.casting():
             outcome = micro.objective.outcome(work.learner, micro.batch)
         sums.loss_of(micro.objective, outcome).backward()
-    clip(work.learner.parameters(), work.job.optimizing.clip)
+    clip_gradients(work.learner.parameters(), work.job.optimizing.clip)
     work.optimizer.step(number, work.steps)
     work.optimizer.clear()
 

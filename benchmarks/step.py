@@ -28,7 +28,7 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 from turns import Clock, Spread, race
 
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import PLAIN, Computing
@@ -89,7 +89,7 @@ UNCOUNTED = {
 
 
 def work_of(data: Path, size: str, computing: Computing) -> Session:
-    return sides.session_of(Dataset.open(data), recipe(size), STEPS, computing)
+    return sides.session_of(Dataset.open(data), recipe_named(size), STEPS, computing)
 
 
 def operations(work: Session) -> int:
@@ -167,11 +167,11 @@ def main(
     for size in sizes:
         contenders = {
             "product": partial(sides.matrix_product, size=SIDE, times=TIMES),
-            "step": partial(sides.ours, data=data, recipe=recipe(size), steps=STEPS, computing=computing),
-            "bare": partial(sides.bare, data=data, recipe=recipe(size), steps=STEPS, computing=computing),
+            "step": partial(sides.ours, data=data, recipe=recipe_named(size), steps=STEPS, computing=computing),
+            "bare": partial(sides.bare, data=data, recipe=recipe_named(size), steps=STEPS, computing=computing),
         }
         if computing != PLAIN:
-            contenders["plain"] = partial(sides.ours, data=data, recipe=recipe(size), steps=STEPS)
+            contenders["plain"] = partial(sides.ours, data=data, recipe=recipe_named(size), steps=STEPS)
         seconds = race(contenders, rounds, threads=threads, clock=clock)
         torch.set_num_threads(threads)
         keep_large_blocks()

@@ -33,7 +33,7 @@ from recorded import key
 from turns import THREADS, Clock, Spread, race, ratios
 
 from unmask.pretraining.pretrain import pretrain
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.pretraining.validation import measure_masks
 from unmask.tokens.held_out import HeldOutSet
@@ -273,7 +273,7 @@ def main(
     """Compare; `short` and `long` are the steps of theirs that 15 and 40 minutes hold at 0.89 seconds a step."""
     out.mkdir(parents=True, exist_ok=True)
     setting = Setting(
-        data=data, out=out, recipe=recipe(size), short=short, long=long, plain=plain, recording=only != "report"
+        data=data, out=out, recipe=recipe_named(size), short=short, long=long, plain=plain, recording=only != "report"
     )
     if only in ("all", "theirs") and not plain:
         differences = rival.agrees(Dataset.open(data))

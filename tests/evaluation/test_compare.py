@@ -19,7 +19,7 @@ from unmask.evaluation.compare import compare
 from unmask.evaluation.intrinsic import evaluate
 from unmask.planning.cost import cost_of
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.results import Comparison, plain
 from unmask.training.budget import Budget
 
@@ -30,7 +30,7 @@ Compares = Callable[..., Comparison]
 @pytest.fixture(scope="module")
 def run(data: Path) -> Compares:
     def compared(out: Path, names: tuple[str, ...] = NAMES, **settings: object) -> Comparison:
-        recipes = [recipe(name, length=32, batch_size=8) for name in names]
+        recipes = [recipe_named(name, length=32, batch_size=8) for name in names]
         budget = settings.pop("budget", Budget(tokens=3 * 8 * 32))
         return compare(data, out, recipes, budget, **settings)  # type: ignore[arg-type]
 
@@ -132,7 +132,7 @@ def test_asked_to_stop_between_two_measurements_it_stops_there(
 def test_operations_become_as_many_steps_as_they_pay_for(data: Path) -> None:
     from unmask.tokens.store.dataset import Dataset
 
-    dataset, small = Dataset.open(data), recipe("bert-tiny", length=32, batch_size=8)
+    dataset, small = Dataset.open(data), recipe_named("bert-tiny", length=32, batch_size=8)
     entry = module.entry_of(small, dataset, 0, Budget(), 7.2 * cost_of(Pretraining.of(dataset, small)).a_step)
     assert entry.budget == Budget(steps=7)
 

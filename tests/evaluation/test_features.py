@@ -12,7 +12,7 @@ from transformers.utils import logging
 
 from unmask.errors import BadInput
 from unmask.evaluation.features import encoder_of, load_encoder, text_vectors, word_vectors
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.tokens.tokenizer.load import save_tokenizer, vocabulary_of
 from unmask.tokens.tokenizer.train import train_tokenizer
 
@@ -36,7 +36,7 @@ def directory(tokenizer, tmp_path_factory: pytest.TempPathFactory):
     def make(family: str) -> Path:
         path = tmp_path_factory.mktemp(family)
         vocabulary = vocabulary_of(tokenizer)
-        build(family, "tiny", vocabulary, length=64, dropout=0.0, seed=0).save_pretrained(path)
+        build_model(family, "tiny", vocabulary, length=64, dropout=0.0, seed=0).save_pretrained(path)
         save_tokenizer(tokenizer, path)
         return path
 
@@ -63,7 +63,7 @@ def test_each_text_and_word_has_the_vector_of_the_stock_model_on_that_text_alone
 def test_a_model_in_memory_has_the_vectors_of_its_directory(directory) -> None:
     path = directory("electra")
     encoder = load_encoder(path)
-    model = build("electra", "tiny", vocabulary_of(encoder.tokenizer), length=64, dropout=0.0, seed=0)
+    model = build_model("electra", "tiny", vocabulary_of(encoder.tokenizer), length=64, dropout=0.0, seed=0)
     ours = text_vectors(encoder_of(model, encoder.tokenizer), ["The king sees the garden."])
     np.testing.assert_allclose(ours, text_vectors(encoder, ["The king sees the garden."]), atol=1e-5)
 

@@ -11,7 +11,7 @@ import torch
 
 from unmask.evaluation.likelihood import bits_per_byte
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.validation import MaskedValidation
 from unmask.results import Figure
 from unmask.tokens.store.dataset import Dataset
@@ -22,7 +22,7 @@ from unmask.training.session import Session
 @pytest.fixture(scope="module")
 def session(data: Path) -> Callable[[str], Session]:
     def begin(kind: str) -> Session:
-        return Session.begin(Pretraining.of(Dataset.open(data), recipe(f"{kind}-tiny", length=64)).job(), 4)
+        return Session.begin(Pretraining.of(Dataset.open(data), recipe_named(f"{kind}-tiny", length=64)).job(), 4)
 
     return begin
 

@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import save_file
 
 from unmask.errors import BadInput, Damaged
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.models.heads import BOUNDARY, SpanBoundaryHead, load_boundary_head, states_kept
 from unmask.models.sparse import logits_at
 from unmask.records import Vocabulary
@@ -36,7 +36,7 @@ def test_what_is_no_boundary_head_is_told_in_one_line(tmp_path: Path) -> None:
 
 
 def test_the_states_that_are_kept_are_the_encoders_also_where_the_head_sees_some_of_them_only() -> None:
-    model = build("bert", "tiny", VOCABULARY, length=12, dropout=0.0, seed=0).eval()
+    model = build_model("bert", "tiny", VOCABULARY, length=12, dropout=0.0, seed=0).eval()
     ids = torch.randint(5, 97, (2, 12), generator=torch.Generator().manual_seed(0))
     with states_kept(model) as states:
         logits_at(model, torch.tensor([3, 17]), input_ids=ids)

@@ -15,7 +15,7 @@ from transformers import PreTrainedModel
 from transformers.models.modernbert import modeling_modernbert as theirs
 
 from unmask.models import kernels, modernbert_cpu
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.models.kernels import use_cpu_kernels
 from unmask.records import Vocabulary
 
@@ -49,7 +49,7 @@ def kinds(model: PreTrainedModel) -> set[type]:
 
 
 def pair(dropout: float = 0.0) -> tuple[PreTrainedModel, PreTrainedModel]:
-    model = build("modernbert", "tiny", VOCABULARY, length=24, dropout=dropout, seed=0)
+    model = build_model("modernbert", "tiny", VOCABULARY, length=24, dropout=dropout, seed=0)
     light = deepcopy(model)
     use_cpu_kernels(light)
     return model, light
@@ -100,11 +100,11 @@ def test_the_layers_take_it_and_the_weights_keep_their_names() -> None:
 
 
 def test_what_has_no_shorter_way_stays_as_it_is() -> None:
-    model = build("bert", "tiny", VOCABULARY, length=24, dropout=0.0, seed=0)
+    model = build_model("bert", "tiny", VOCABULARY, length=24, dropout=0.0, seed=0)
     before = [type(module) for module in model.modules()]
     use_cpu_kernels(model)
     assert [type(module) for module in model.modules()] == before
-    model = build("modernbert", "tiny", VOCABULARY, length=24, dropout=0.0, seed=0)
+    model = build_model("modernbert", "tiny", VOCABULARY, length=24, dropout=0.0, seed=0)
     model.set_attn_implementation("eager")
     use_cpu_kernels(model)
     assert not kinds(model) & OURS
@@ -172,7 +172,7 @@ def test_layers_that_have_changed_are_left_as_they_are_and_it_is_said(
 
 
 def test_an_attribute_that_is_gone_or_another_class_is_said(said: list[str]) -> None:
-    model, other = (build("modernbert", "tiny", VOCABULARY, length=24, dropout=0.0, seed=0) for _ in range(2))
+    model, other = (build_model("modernbert", "tiny", VOCABULARY, length=24, dropout=0.0, seed=0) for _ in range(2))
     del model.model.layers[1].attn.out_drop
     use_cpu_kernels(model)
     other.model.layers[0].mlp.__class__ = type("GatedMLP", (theirs.ModernBertMLP,), {})
@@ -182,7 +182,7 @@ def test_an_attribute_that_is_gone_or_another_class_is_said(said: list[str]) -> 
 
 
 def test_a_class_of_another_name_is_said(said: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    model = build("modernbert", "tiny", VOCABULARY, length=24, dropout=0.0, seed=0)
+    model = build_model("modernbert", "tiny", VOCABULARY, length=24, dropout=0.0, seed=0)
     monkeypatch.delitem(sys.modules, "unmask.models.modernbert_cpu")
     monkeypatch.delattr("unmask.models.modernbert_cpu")
     monkeypatch.delattr(theirs, "ModernBertMLP")

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.objectives.causal import Causal
 from unmask.records import Batch, Integers, Vocabulary
 from unmask.tokens.collate import positions_in_document
@@ -28,7 +28,7 @@ def batch(*rows: list[list[int]], width: int = 12) -> Batch:
 
 
 def model(family: str) -> torch.nn.Module:
-    return build(family, "tiny", VOCABULARY, length=12, dropout=0.0, seed=0).eval()
+    return build_model(family, "tiny", VOCABULARY, length=12, dropout=0.0, seed=0).eval()
 
 
 def loss(family: str, some: Batch) -> float:

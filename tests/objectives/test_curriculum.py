@@ -7,7 +7,7 @@ import re
 import pytest
 
 from unmask.errors import BadInput
-from unmask.objectives.curriculum import OBJECTIVES, Curriculum, objective_named, parse
+from unmask.objectives.curriculum import OBJECTIVES, Curriculum, objective_named, parse_curriculum
 from unmask.stages import Stage
 
 MLM = objective_named("mlm")
@@ -52,7 +52,7 @@ def test_stages_follow_each_other_and_the_last_is_what_the_training_is_for() -> 
 )
 def test_a_line_that_cannot_be_read_is_told_in_one(line: str, problem: str) -> None:
     with pytest.raises(BadInput, match=problem):
-        parse(line)
+        parse_curriculum(line)
 
 
 PUBLISHED = {
@@ -70,7 +70,7 @@ def test_an_objective_is_found_by_its_published_name_and_keeps_its_own() -> None
     assert {also: objective_named(also).name for also in PUBLISHED} == PUBLISHED
     assert {also for each in OBJECTIVES.values() for also in each.also} == PUBLISHED.keys()
     assert not PUBLISHED.keys() & OBJECTIVES.keys()
-    assert str(parse("clm until 0.5;mlm .7,clm 0.30")) == "causal until 0.5; mlm 0.7, causal 0.3"
+    assert str(parse_curriculum("clm until 0.5;mlm .7,clm 0.30")) == "causal until 0.5; mlm 0.7, causal 0.3"
 
 
 def test_every_objective_says_what_it_is_called_where_it_was_published() -> None:

@@ -12,7 +12,7 @@ from torch.nn import Linear
 from transformers import PreTrainedConfig, PreTrainedModel
 
 from unmask.corruption.policy import corrupt, policy_named
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.objectives.diffusion import Diffusion
 from unmask.records import Batch, Blocks, Vocabulary
 from unmask.tokens.collate import collate
@@ -112,7 +112,7 @@ def test_each_prediction_weighs_one_over_the_hidden_share_of_its_row() -> None:
         batch.numbers[:4],
         weights=None if batch.weights is None else batch.weights[:4],
     )
-    model = build("bert", "tiny", VOCABULARY, length=LENGTH + 2, dropout=0.0, seed=0).eval()
+    model = build_model("bert", "tiny", VOCABULARY, length=LENGTH + 2, dropout=0.0, seed=0).eval()
     logits = model(input_ids=torch.from_numpy(some.ids)).logits
     logits[..., VOCABULARY.mask] = -torch.inf
     expected = 0.0

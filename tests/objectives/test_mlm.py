@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.objectives import vocabulary as vocabularies
 from unmask.objectives.mlm import restore
 from unmask.records import Batch, Vocabulary
@@ -24,7 +24,7 @@ def batch(rows: int, predicted: list[int]) -> Batch:
 
 
 def test_the_loss_is_the_summed_cross_entropy_at_the_hidden_positions_only() -> None:
-    model = build("bert", "tiny", VOCABULARY, length=12, dropout=0.0, seed=0).eval()
+    model = build_model("bert", "tiny", VOCABULARY, length=12, dropout=0.0, seed=0).eval()
     some = batch(2, [1, 5, 13, 20])
     labels = torch.full((24,), -100)
     labels[some.predicted] = torch.from_numpy(some.targets)
@@ -36,7 +36,7 @@ def test_the_loss_is_the_summed_cross_entropy_at_the_hidden_positions_only() -> 
 
 
 def test_nothing_hidden_is_a_loss_of_zero_and_not_of_nan() -> None:
-    model = build("modernbert", "tiny", VOCABULARY, length=12, dropout=0.0, seed=0)
+    model = build_model("modernbert", "tiny", VOCABULARY, length=12, dropout=0.0, seed=0)
     outcome = restore(model, batch(2, []))
     outcome.loss.backward()
     assert outcome.loss.item() == 0.0 and outcome.predicted == 0
@@ -53,7 +53,7 @@ def test_the_number_of_positions_is_rounded_so_that_shapes_are_few(
 
     real = vocabularies.states_at
     monkeypatch.setattr(vocabularies, "states_at", states_at)
-    model = build("bert", "tiny", VOCABULARY, length=12, dropout=0.0, seed=0)
+    model = build_model("bert", "tiny", VOCABULARY, length=12, dropout=0.0, seed=0)
     for count in (1, 5, 64, 65):
         assert restore(model, batch(12, list(range(count)))).predicted == count
     assert shapes == [64, 64, 64, 128]

@@ -11,7 +11,7 @@ from packed_cases import packed_blocks
 from transformers import PreTrainedModel
 
 from unmask.corruption.policy import corrupt, policy_named
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.objectives.permuted import COLUMNS, Permuted, slots_of, two_streams
 from unmask.records import Batch, Vocabulary
 from unmask.tokens.collate import collate
@@ -23,7 +23,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def model() -> PreTrainedModel:
-    made = build("xlnet", "tiny", VOCABULARY, length=40, dropout=0.0, seed=0).eval()
+    made = build_model("xlnet", "tiny", VOCABULARY, length=40, dropout=0.0, seed=0).eval()
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.mul_(3)  # so that what is seen shows

@@ -19,11 +19,11 @@ from transformers import AutoModelForMaskedLM
 from transformers.utils import logging
 
 from unmask.errors import BadInput
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.objectives.curriculum import objective_named
 from unmask.objectives.replaced import BINS, Disentangled, Pair, Replaced, detected, draw, fill, histogram, table
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.records import Batch, Vocabulary
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.machine.distributed import ALONE
@@ -52,7 +52,7 @@ BATCH = Batch(
 
 def pair(objective: Replaced, family: str = "electra") -> Pair:
     def made(**changes: str) -> torch.nn.Module:
-        return build(
+        return build_model(
             **{"family": family, "size": "tiny", **changes}, vocabulary=VOCABULARY, length=6, dropout=0.0, seed=0
         )
 
@@ -239,7 +239,7 @@ def test_a_family_without_a_discriminator_is_one_clear_line() -> None:
 )
 def test_an_objective_that_does_not_fit_is_one_clear_line(kind: str, objective: str, line: str) -> None:
     with pytest.raises(BadInput, match=line):
-        recipe(kind, objective=objective)
+        recipe_named(kind, objective=objective)
 
 
 @pytest.mark.parametrize(("objective", "family"), [(Replaced(), "electra"), (Disentangled(), "deberta-v3")])
@@ -261,7 +261,7 @@ def test_both_parts_load_offline_in_their_stock_classes_with_the_same_weights(
 
 
 def test_a_policy_that_fills_no_gaps_in_place_is_one_clear_line(data: Path) -> None:
-    plan = recipe("electra-tiny", policy="sentinel")
+    plan = recipe_named("electra-tiny", policy="sentinel")
     with pytest.raises(BadInput, match=r"--policy sentinel: the objective replaced learns from what .* word hide"):
         Pretraining.of(Dataset.open(data), plan)
 
@@ -269,7 +269,7 @@ def test_a_policy_that_fills_no_gaps_in_place_is_one_clear_line(data: Path) -> N
 @pytest.fixture
 def sessions(data: Path) -> Callable[..., Session]:
     def begin(kind: str, **changes: object) -> Session:
-        plan = recipe(f"{kind}-tiny", length=32, batch_size=4, micro_batch=2, **changes)
+        plan = recipe_named(f"{kind}-tiny", length=32, batch_size=4, micro_batch=2, **changes)
         return Session.begin(Pretraining.of(Dataset.open(data), plan).job(), 10)
 
     return begin

@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 
 from unmask.corruption.policy import corrupt, policy_named, restore
 from unmask.corruption.sentinels import expand
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.objectives.seq2seq import COLUMNS, Seq2Seq, as_sequences, spans_restored
 from unmask.records import Answer, Batch, Blocks, Ids, Vocabulary
 from unmask.tokens.collate import collate
@@ -27,7 +27,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def model() -> PreTrainedModel:
-    return build("t5", "tiny", VOCABULARY, length=64, dropout=0.0, seed=0).eval()
+    return build_model("t5", "tiny", VOCABULARY, length=64, dropout=0.0, seed=0).eval()
 
 
 def packed(*rows: tuple[int, ...], seed: int = 1) -> tuple[Blocks, Batch]:

@@ -12,7 +12,7 @@ from packed_cases import packed_blocks
 from torch.nn import functional as F
 
 from unmask.corruption.policy import corrupt, policy_named
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.models.inputs import as_inputs
 from unmask.objectives.mlm import restore
 from unmask.objectives.spans import BoundaryLearner, SpanBoundary
@@ -32,7 +32,7 @@ def batch(rate: float = 0.4) -> Batch:
 @pytest.fixture
 def learner() -> BoundaryLearner:
     torch.manual_seed(0)
-    return OBJECTIVE.learner(lambda: build("bert", "tiny", VOCABULARY, length=40, dropout=0.0, seed=0)).eval()
+    return OBJECTIVE.learner(lambda: build_model("bert", "tiny", VOCABULARY, length=40, dropout=0.0, seed=0)).eval()
 
 
 def runs(some: Batch) -> list[list[int]]:

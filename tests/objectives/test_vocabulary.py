@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from unmask.models.families.family import FAMILIES, build
+from unmask.models.families.family import FAMILIES, build_model
 from unmask.objectives import vocabulary as vocabularies
 from unmask.objectives.vocabulary import decoded, first_largest, predict
 from unmask.records import Vocabulary
@@ -22,7 +22,7 @@ FLAT = sorted(set(FAMILIES) & {"bert", "modernbert", "roberta", "ernie", "xlm-ro
 def test_in_chunks_losses_guesses_and_gradients_are_those_of_the_whole(
     family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = build(family, "tiny", VOCABULARY, length=33, dropout=0.1, seed=0).train()
+    model = build_model(family, "tiny", VOCABULARY, length=33, dropout=0.1, seed=0).train()
     found = []
     for whole in (1 << 26, 128 * 97):  # at once, and in three chunks
         monkeypatch.setattr(vocabularies, "WHOLE", whole)
@@ -39,7 +39,7 @@ def test_in_chunks_losses_guesses_and_gradients_are_those_of_the_whole(
 
 
 def test_beyond_the_limit_no_more_logits_than_the_limit_exist_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = build("bert", "tiny", VOCABULARY, length=33, dropout=0.0, seed=0)
+    model = build_model("bert", "tiny", VOCABULARY, length=33, dropout=0.0, seed=0)
     sizes: list[int] = []
     real = vocabularies._softmax
     monkeypatch.setattr(vocabularies, "_softmax", lambda *args: sizes.append(len(args[0])) or real(*args))
@@ -49,7 +49,7 @@ def test_beyond_the_limit_no_more_logits_than_the_limit_exist_at_once(monkeypatc
 
 
 def test_a_barred_token_is_never_the_guess_and_takes_no_share_of_the_probability() -> None:
-    model = build("bert", "tiny", VOCABULARY, length=33, dropout=0.0, seed=0).eval()
+    model = build_model("bert", "tiny", VOCABULARY, length=33, dropout=0.0, seed=0).eval()
     logits = model(input_ids=IDS).logits.flatten(0, 1)[POSITIONS]
     barred = int(logits[7].argmax())
     others = [each for each in range(97) if each != barred]
@@ -121,7 +121,7 @@ def test_in_half_precision_only_the_products_are_rounded(precision: torch.dtype)
 
 
 def test_nothing_predicted_is_no_loss() -> None:
-    model = build("bert", "tiny", VOCABULARY, length=33, dropout=0.0, seed=0)
+    model = build_model("bert", "tiny", VOCABULARY, length=33, dropout=0.0, seed=0)
     found = predict(model, POSITIONS[:0], TARGETS[:0], input_ids=IDS)
     assert found.losses.shape == found.right.shape == (0,)
     found.losses.sum().backward()

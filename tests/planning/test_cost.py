@@ -13,14 +13,22 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from unmask.models.families.sizes import SIZES
 from unmask.planning import cost as estimate
-from unmask.planning.cost import Cost, Counted, Imagined, cost_of, counts, orthogonalising, without_marks
+from unmask.planning.cost import (
+    Cost,
+    ImaginedDataset,
+    MicroBatchCost,
+    cost_of,
+    micro_batch_cost,
+    muon_flops,
+    without_marks,
+)
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.job import micro_batches_of
 from unmask.training.loop import Position
-from unmask.training.optimizer import orthogonal
+from unmask.training.optimizer import orthogonalize
 from unmask.training.session import Session
 from unmask.training.step import take_step
 
@@ -34,44 +42,50 @@ def cost(chosen: Recipe, data: Dataset, steps: int = 1000) -> Cost:
 @pytest.mark.parametrize("kind", ["modernbert", "bert", "roberta", "diffusion", "spanbert"])
 def test_what_can_be_counted_without_content_is_not_computed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     devices: list[str] = []
-    real = estimate.counts
+    real = estimate.micro_batch_cost
     monkeypatch.setattr(
-        estimate, "counts", lambda *args: devices.append(next(args[0].parameters()).device.type) or real(*args)
+        estimate,
+        "micro_batch_cost",
+        lambda *args: devices.append(next(args[0].parameters()).device.type) or real(*args),
     )
-    cost(recipe(f"{kind}-tiny"), Imagined.of(1000))
+    cost(recipe_named(f"{kind}-tiny"), ImaginedDataset.of(1000))
     assert set(devices) == {"meta"}
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_parameters_operations_and_memory_are_those_of_the_real_model(name: str, data: Path) -> None:
-    chosen = recipe(name, length=64, batch_size=4, micro_batch=2)
+    chosen = recipe_named(name, length=64, batch_size=4, micro_batch=2)
     dataset = Dataset.open(data)
     counted = cost(chosen, dataset, steps=1)
     work = Session.begin(Pretraining.of(dataset, chosen, 0).job(), 1)
     assert counted.parameters == work.parameters
     (micro,) = micro_batches_of(work.source, 0, [0])
-    kept = Counted(dataset.vocabulary.size, seen={each.untyped_storage()._cdata for each in work.learner.parameters()})
+    kept = MicroBatchCost(
+        dataset.vocabulary.size, storages={each.untyped_storage()._cdata for each in work.learner.parameters()}
+    )
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as flops:
         outcome = micro.objective.outcome(work.learner.train(), micro.batch)
         sum(loss.sum() for loss in outcome.losses.values()).backward()
     assert counted.forward + counted.backward == pytest.approx(flops.get_total_flops(), rel=0.04)
     with saved_tensors_hooks(kept.keep, lambda tensor: tensor):  # as the fused kernels of this machine keep them
         micro.objective.outcome(work.learner, micro.batch)
-    assert counted.activations == pytest.approx(kept.kept, rel=0.12)
+    assert counted.activations == pytest.approx(kept.activations, rel=0.12)
     assert counted.logits == pytest.approx(kept.logits, rel=0.12)
 
 
 @pytest.mark.parametrize("name", ["spanbert-tiny", "xlnet-tiny", "t5-tiny"])
 def test_what_an_objective_adds_is_counted(name: str) -> None:
-    chosen = recipe(name, length=32, batch_size=4, micro_batch=2)
-    counted = cost(chosen, Imagined.of(500), steps=1)
-    bert = cost(recipe("bert-tiny", length=32, batch_size=4, micro_batch=2, rate="0.15"), Imagined.of(500), steps=1)
+    chosen = recipe_named(name, length=32, batch_size=4, micro_batch=2)
+    counted = cost(chosen, ImaginedDataset.of(500), steps=1)
+    bert = cost(
+        recipe_named("bert-tiny", length=32, batch_size=4, micro_batch=2, rate="0.15"), ImaginedDataset.of(500), steps=1
+    )
     assert counted.parameters > bert.parameters and counted.forward > bert.forward
 
 
 def test_operations_follow_from_the_shapes() -> None:
-    chosen = recipe("bert-tiny", length=32, batch_size=8, micro_batch=4, rate="0.2")
-    counted = cost(chosen, Imagined.of(500), steps=1)
+    chosen = recipe_named("bert-tiny", length=32, batch_size=8, micro_batch=4, rate="0.2")
+    counted = cost(chosen, ImaginedDataset.of(500), steps=1)
     size, vocabulary, tokens = SIZES["tiny"], 500, 4 * 32
     matrices = 12 * size.width**2  # query, key, value, out, and four times the width back and forth
     attention = 4 * 32 * size.width  # a token with all 32 of its row, twice
@@ -85,14 +99,14 @@ def test_operations_follow_from_the_shapes() -> None:
 def test_the_optimizer_s_products_are_counted() -> None:
     with FlopCounterMode(display=False) as flops:
         for shape in ((48, 16), (16, 48), (32, 32)):
-            orthogonal(torch.randn(1, *shape))
-    assert flops.get_total_flops() == sum(orthogonalising(torch.empty(s)) for s in ((48, 16), (16, 48), (32, 32)))
+            orthogonalize(torch.randn(1, *shape))
+    assert flops.get_total_flops() == sum(muon_flops(torch.empty(s)) for s in ((48, 16), (16, 48), (32, 32)))
     gram, square = 2 * 32**3, 2 * 32**3
-    assert orthogonalising(torch.empty(32, 32)) == 5 * (gram + square + 2 * 32**3)
+    assert muon_flops(torch.empty(32, 32)) == 5 * (gram + square + 2 * 32**3)
 
 
 def test_a_checkpoint_has_the_bytes_that_were_planned(data: Path, tmp_path: Path) -> None:
-    chosen, dataset = recipe("tiny", length=32, batch_size=2, micro_batch=2), Dataset.open(data)
+    chosen, dataset = recipe_named("tiny", length=32, batch_size=2, micro_batch=2), Dataset.open(data)
     work = Session.begin(Pretraining.of(dataset, chosen, 0).job(), 1)
     take_step(work.learner, work.optimizer, work.source, step=0)
     work.save(tmp_path, Position(step=1), 1)
@@ -103,24 +117,29 @@ def test_a_checkpoint_has_the_bytes_that_were_planned(data: Path, tmp_path: Path
 
 def test_marked_spans_are_not_needed_to_count() -> None:
     for name in ("ernie-tiny", "pmi-tiny"):
-        assert without_marks(recipe(name)).settings.policy == "word"
-        assert cost(without_marks(recipe(name, batch_size=2, micro_batch=2)), Imagined.of(300), steps=1).parameters > 0
-    assert without_marks(recipe("tiny")) == recipe("tiny")
+        assert without_marks(recipe_named(name)).settings.policy == "word"
+        assert (
+            cost(
+                without_marks(recipe_named(name, batch_size=2, micro_batch=2)), ImaginedDataset.of(300), steps=1
+            ).parameters
+            > 0
+        )
+    assert without_marks(recipe_named("tiny")) == recipe_named("tiny")
 
 
 def test_a_falling_rate_is_counted_all_over_the_run_and_its_peak_takes_the_memory() -> None:
-    chosen = recipe("bert-tiny", batch_size=8, micro_batch=8, rate="linear 0.8 0.2")
-    falling = cost(chosen, Imagined.of(4096), steps=100)
-    level = cost(replace(chosen, settings=replace(chosen.settings, rate="0.5")), Imagined.of(4096), steps=1)
-    peak = cost(replace(chosen, settings=replace(chosen.settings, rate="0.8")), Imagined.of(4096), steps=1)
+    chosen = recipe_named("bert-tiny", batch_size=8, micro_batch=8, rate="linear 0.8 0.2")
+    falling = cost(chosen, ImaginedDataset.of(4096), steps=100)
+    level = cost(replace(chosen, settings=replace(chosen.settings, rate="0.5")), ImaginedDataset.of(4096), steps=1)
+    peak = cost(replace(chosen, settings=replace(chosen.settings, rate="0.8")), ImaginedDataset.of(4096), steps=1)
     assert falling.forward == pytest.approx(level.forward, rel=0.02)
     assert falling.logits == peak.logits > level.logits
 
 
 def test_counts_are_of_one_micro_batch_each_time(data: Path) -> None:
-    small = recipe("tiny", length=32, batch_size=2, micro_batch=2)
+    small = recipe_named("tiny", length=32, batch_size=2, micro_batch=2)
     work = Session.begin(Pretraining.of(Dataset.open(data), small).job(), 1)
     (micro,) = micro_batches_of(work.source, 0)
-    first, second = (counts(work.learner, micro, 300) for _ in range(2))
-    assert (first.forward, first.backward, first.kept) == (second.forward, second.backward, second.kept)
+    first, second = (micro_batch_cost(work.learner, micro, 300) for _ in range(2))
+    assert (first.forward, first.backward, first.activations) == (second.forward, second.backward, second.activations)
     assert first.times(3).backward == 3 * first.backward

@@ -13,21 +13,21 @@ from unmask.errors import BadInput
 from unmask.files import sealed
 from unmask.planning import forecast as forecasts
 from unmask.planning import hardware
-from unmask.planning.cost import Cost, Imagined
+from unmask.planning.cost import Cost, ImaginedDataset
 from unmask.planning.forecast import (
     Pace,
     compare_with_run,
     forecast,
     memory_of,
     precision_of,
+    published_pace,
     recipe_of,
-    reckoned,
     steps_of,
-    suggested,
-    validating,
+    suggest_batch,
+    validation_seconds,
 )
 from unmask.planning.hardware import Hardware
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.runs.directory import FORMAT
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget
@@ -44,14 +44,14 @@ COST = Cost(
     micro_batches=8,
 )
 HARDWARE = Hardware(name="4 × X", devices=4, memory=100_000, peak=1e12, precision="bfloat16")
-TINY = recipe("tiny", length=128, batch_size=32, micro_batch=4)
+TINY = recipe_named("tiny", length=128, batch_size=32, micro_batch=4)
 
 
 def test_time_follows_from_operations_the_slowest_process_and_the_utilisation() -> None:
     # 8 micro-batches on 4 devices are 2 rounds of 3 GFLOP, and 0.5 GFLOP of the optimizer, at 0.5 TFLOP/s
-    assert reckoned(COST, HARDWARE, 0.5, TINY.settings).a_step == pytest.approx(6.5e9 / 5e11)
-    assert reckoned(COST, replace(HARDWARE, devices=3), 0.5, TINY.settings).a_step == pytest.approx(9.5e9 / 5e11)
-    assert reckoned(COST, HARDWARE, 0.5, TINY.settings).a_validated_token == pytest.approx(1e9 / 512 / 5e11 / 4)
+    assert published_pace(COST, HARDWARE, 0.5, TINY.settings).a_step == pytest.approx(6.5e9 / 5e11)
+    assert published_pace(COST, replace(HARDWARE, devices=3), 0.5, TINY.settings).a_step == pytest.approx(9.5e9 / 5e11)
+    assert published_pace(COST, HARDWARE, 0.5, TINY.settings).a_validated_token == pytest.approx(1e9 / 512 / 5e11 / 4)
 
 
 def test_a_budget_becomes_steps() -> None:
@@ -65,8 +65,8 @@ def test_a_budget_becomes_steps() -> None:
     assert steps_of(Budget(minutes=1), 100_000, 0, pace) == 5
     with pytest.raises(BadInput, match="--minutes"):
         steps_of(Budget(minutes=1), 100, 0, None)
-    assert validating(pace, 100, 10) == 10 * 4096 * 0.001  # at the least
-    assert validating(pace, 100_000, 1000) == 10 * 65_536 * 0.001  # at the most
+    assert validation_seconds(pace, 100, 10) == 10 * 4096 * 0.001  # at the least
+    assert validation_seconds(pace, 100_000, 1000) == 10 * 65_536 * 0.001  # at the most
 
 
 def test_memory_is_told_by_part_and_halved_only_where_products_are() -> None:
@@ -77,36 +77,36 @@ def test_memory_is_told_by_part_and_halved_only_where_products_are() -> None:
 
 def test_the_suggested_batch_fits_keeps_devices_busy_and_takes_its_rate_along() -> None:
     # a row takes 8,000 / 4 bytes; (0.9 × 100,000 − 13,620) / 2,000 are 38 rows, and 32 is a power of two
-    found = suggested(COST, HARDWARE, TINY.settings, None)
+    found = suggest_batch(COST, HARDWARE, TINY.settings, None)
     assert (found.micro_batch, found.batch_size) == (32, 128)
     assert found.learning_rates == pytest.approx({"muon": 3e-2 * sqrt(4), "adamw": 3e-3 * sqrt(4)})
-    few = suggested(COST, HARDWARE, TINY.settings, 64 * 128 * 1000)  # tokens for a thousand steps of 64 blocks
+    few = suggest_batch(COST, HARDWARE, TINY.settings, 64 * 128 * 1000)  # tokens for a thousand steps of 64 blocks
     assert (few.micro_batch, few.batch_size) == (16, 64)
     alone = Hardware(name="here", devices=1, memory=10**9, peak=1e9, precision="float32", processor=True)
-    assert suggested(COST, alone, TINY.settings, None).batch_size == TINY.settings.batch_size
-    assert suggested(COST, replace(alone, memory=20_000), TINY.settings, None).micro_batch == 1
+    assert suggest_batch(COST, alone, TINY.settings, None).batch_size == TINY.settings.batch_size
+    assert suggest_batch(COST, replace(alone, memory=20_000), TINY.settings, None).micro_batch == 1
 
 
 def test_a_plan_for_named_hardware_needs_no_data() -> None:
-    planned = forecast(TINY, Imagined.of(500), Budget(steps=1000), HARDWARE, utilisation=0.5)
+    planned = forecast(TINY, ImaginedDataset.of(500), Budget(steps=1000), HARDWARE, utilisation=0.5)
     assert planned.tokens == 1000 * 32 * 128 and planned.passes is None
     assert planned.flops == pytest.approx(1000 * planned.flops_per_step)
     assert planned.seconds is not None and planned.seconds_per_step is not None
     assert planned.seconds == pytest.approx(1000 * planned.seconds_per_step, rel=0.05)
     assert planned.parameters == sum(planned.by_optimizer.values())
     with pytest.raises(BadInput, match="--utilisation 2"):
-        forecast(TINY, Imagined.of(500), Budget(), HARDWARE, utilisation=2)
+        forecast(TINY, ImaginedDataset.of(500), Budget(), HARDWARE, utilisation=2)
 
 
 def test_without_hardware_real_steps_are_timed(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forecasts, "CALIBRATION", 0.0)
-    planned = forecast(recipe("tiny", length=32, batch_size=2, micro_batch=2), Dataset.open(data), Budget())
+    planned = forecast(recipe_named("tiny", length=32, batch_size=2, micro_batch=2), Dataset.open(data), Budget())
     assert planned.seconds_per_step is not None and planned.seconds_per_step > 0
     assert planned.utilisation == pytest.approx(planned.flops_per_step / planned.seconds_per_step / planned.peak)
     assert planned.passes == pytest.approx(1, abs=0.01) and planned.hardware.startswith("this machine")
     assert planned.precision == "float32" and planned.suggested.precision in ("float32", "bfloat16")
     without = forecast(
-        recipe("bert-tiny", length=128, batch_size=32, micro_batch=32), Imagined.of(500), Budget(steps=10)
+        recipe_named("bert-tiny", length=128, batch_size=32, micro_batch=32), ImaginedDataset.of(500), Budget(steps=10)
     )
     assert without.seconds is None and without.utilisation is None and without.tokens == 10 * 32 * 128
 
@@ -118,7 +118,7 @@ def test_steps_are_timed_in_the_precision_that_is_asked_for(data: Path, monkeypa
     monkeypatch.setattr(
         forecasts, "seconds_a_step", lambda work, *rest: used.append(work.computing.precision) or timed(work, *rest)
     )
-    small = recipe("tiny", length=32, batch_size=2, micro_batch=2)
+    small = recipe_named("tiny", length=32, batch_size=2, micro_batch=2)
     assert forecast(small, Dataset.open(data), Budget(), precision="bfloat16").precision == "bfloat16"
     assert used == ["bfloat16"]
     with pytest.raises(BadInput, match="--precision int8"):
@@ -138,7 +138,7 @@ def test_a_run_is_compared_with_its_plan_over_the_steps_it_has_taken(tmp_path: P
     lines = [{"step": step, "tokens": step * 4000, "tokens_per_second": 2000.0} for step in range(1, 11)]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert recipe_of(tmp_path) == (TINY, 40) and precision_of(tmp_path) == "float32"
-    planned = replace(forecast(TINY, Imagined.of(500), Budget(steps=40), HARDWARE), seconds_per_step=3.0)
+    planned = replace(forecast(TINY, ImaginedDataset.of(500), Budget(steps=40), HARDWARE), seconds_per_step=3.0)
     beside = compare_with_run(planned, tmp_path).compared
     assert beside is not None
     assert (beside.steps, beside.planned, beside.took) == (10, 30.0, 20.0)

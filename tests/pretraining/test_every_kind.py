@@ -22,7 +22,7 @@ from unmask.models.heads import load_boundary_head
 from unmask.objectives.causal import Causal
 from unmask.pretraining import pretrain as pretrains
 from unmask.pretraining.pretrain import Pretraining, pretrain
-from unmask.pretraining.recipes import KINDS, recipe
+from unmask.pretraining.recipes import KINDS, recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.pretraining.validation import measure_objective
 from unmask.results import Trained
@@ -95,7 +95,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Recipe]:
     phrases = tmp_path_factory.mktemp("phrases") / "phrases.txt"
     phrases.write_text("the capital of France\nbread and butter\nsince the beginning of the year\n")
     settings = {"length": 32, "batch_size": 8, "micro_batch": 4, "phrases": str(phrases), "dropout": 0.1}
-    return lambda kind: recipe(f"{kind}-tiny", **settings)
+    return lambda kind: recipe_named(f"{kind}-tiny", **settings)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def logged(run: Path) -> list[dict[str, float]]:
 
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
 def test_one_model_learns_from_both_sides_and_from_the_left(family: str, data: Path) -> None:
-    plan = recipe(f"{family}-tiny", objective="mlm 0.5, causal 0.5", length=32, batch_size=8, micro_batch=2)
+    plan = recipe_named(f"{family}-tiny", objective="mlm 0.5, causal 0.5", length=32, batch_size=8, micro_batch=2)
     session = Session.begin(Pretraining.of(dataset := Dataset.open(data), plan).job(), STEPS)
     text = HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=32, policy=None)
     before, lines = measure_objective(session.learner, Causal(), text).loss, list[dict[str, float]]()
@@ -149,15 +149,15 @@ def test_one_model_learns_from_both_sides_and_from_the_left(family: str, data: P
     )
     assert measure_objective(session.learner, Causal(), text).loss < 0.97 * before
     # of the micro-batches of a step
-    causal = [each.objective.name for each in session.source.planned(0)].count("causal") / 4
+    causal = [each.objective.name for each in session.source.plan_step(0)].count("causal") / 4
     assert lines[0]["loss"] == pytest.approx(causal * lines[0]["causal_loss"] + (1 - causal) * lines[0]["mlm_loss"])
     assert {"mlm_accuracy", "causal_accuracy", "causal_bits_per_token"} <= lines[0].keys()
 
 
 def test_the_stages_of_a_training_follow_their_objectives(data: Path) -> None:
-    plan = recipe("causal-then-mlm-tiny", length=32, batch_size=8, micro_batch=4)
+    plan = recipe_named("causal-then-mlm-tiny", length=32, batch_size=8, micro_batch=4)
     feed = Pretraining.of(Dataset.open(data), plan).feed(40)
-    named = ["".join({each.objective.name for each in feed.planned(step)}) for step in range(40)]
+    named = ["".join({each.objective.name for each in feed.plan_step(step)}) for step in range(40)]
     assert named == ["causal"] * 10 + ["mlm"] * 30
     last, first = (micro_batches_of(feed, step)[0].batch for step in (9, 10))
     assert not len(last.targets) and len(first.targets)
@@ -177,7 +177,7 @@ def test_what_does_not_fit_is_one_line_with_what_does(
     kind: str, changes: dict[str, str], line: str, data: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(BadInput, match=line):
-        pretrain(data, tmp_path / "run", recipe(f"{kind}-tiny", **changes), Budget(steps=2))
+        pretrain(data, tmp_path / "run", recipe_named(f"{kind}-tiny", **changes), Budget(steps=2))
     assert not (tmp_path / "run").exists()
 
 
@@ -221,7 +221,7 @@ def test_its_losses_are_yesterdays(
 def test_another_computation_has_other_losses(change: dict[str, Any], data: Path, tmp_path: Path) -> None:
     settings = {"length": 32, "batch_size": 8, "micro_batch": 4, "dropout": 0.1, **change}
     seed = settings.pop("seed", 0)
-    other = recipe("bert-tiny", **settings)
+    other = recipe_named("bert-tiny", **settings)
     run = pretrain(data, tmp_path / "run", other, Budget(steps=STEPS), seed=seed, saving=Saving(report=False))
     assert golden.difference(golden.numbers_of(run.path), "bert") > 20
 

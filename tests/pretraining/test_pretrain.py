@@ -23,7 +23,7 @@ from unmask.objectives.mlm import MLM
 from unmask.objectives.objective import Outcome
 from unmask.pretraining import pretrain
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.records import Batch
 from unmask.results import Trained
@@ -38,7 +38,7 @@ from unmask.training.run_job import Saving
 from unmask.training.session import Session
 from unmask.training.step import take_step
 
-TINY = recipe("tiny")
+TINY = recipe_named("tiny")
 DROPOUT = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=8, micro_batch=4, dropout=0.1))
 STEPS = 12
 Interrupts = Callable[..., AbstractContextManager[None]]
@@ -56,7 +56,7 @@ def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
 
 
 def lines(run: Path) -> list[dict[str, object]]:
-    logged = list(Run(run, {}).logged())
+    logged = list(Run(run, {}).read_log())
     for line in logged:
         for name in ("tokens_per_second", "waited"):
             line.pop(name, None)
@@ -169,7 +169,7 @@ def test_a_run_is_not_overwritten_without_resume(data: Path, whole: Trained) -> 
     [
         ({"seed": 1}, "seed was 0 and is now 1"),
         ({"budget": Budget(steps=13)}, "budget.steps was 12 and is now 13"),
-        ({"recipe": recipe("bert-tiny")}, "name was tiny and is now bert-tiny"),
+        ({"recipe": recipe_named("bert-tiny")}, "name was tiny and is now bert-tiny"),
         (
             {"recipe": replace(DROPOUT, settings=replace(DROPOUT.settings, rate="0.3"))},
             "recipe.settings.rate was linear 0.3 0.15 and is now 0.3",
@@ -370,7 +370,7 @@ def test_a_tokenizer_of_another_kind_than_was_published_is_told(
     said: list[str] = []
     monkeypatch.setattr(pretrain, "say", said.append)
     for name in ("tiny", "roberta-tiny"):
-        train(data, tmp_path / name, recipe(name, length=32, batch_size=4), steps=1)
+        train(data, tmp_path / name, recipe_named(name, length=32, batch_size=4), steps=1)
     assert len(said) == 1 and "roberta was published with a bpe tokenizer" in said[0] and "wordpiece" in said[0]
 
 

@@ -11,21 +11,21 @@ import unmask
 from unmask.corruption.policy import POLICIES
 from unmask.errors import BadInput
 from unmask.objectives.curriculum import OBJECTIVES
-from unmask.pretraining.recipes import KINDS, PAPERS, recipe
+from unmask.pretraining.recipes import KINDS, PAPERS, recipe_named
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_comes_in_every_size_and_is_mini_if_none_is_named(kind: str) -> None:
-    sizes = [recipe(f"{kind}-{size}") for size in ("tiny", "mini", "small", "base")]
+    sizes = [recipe_named(f"{kind}-{size}") for size in ("tiny", "mini", "small", "base")]
     assert {made.family for made in sizes} == {KINDS[kind].family}
-    assert [made.size for made in sizes] == ["tiny", "mini", "small", "base"] and recipe(kind).size == "mini"
+    assert [made.size for made in sizes] == ["tiny", "mini", "small", "base"] and recipe_named(kind).size == "mini"
 
 
 def test_an_unknown_recipe_is_told_with_all_there_are() -> None:
     with pytest.raises(BadInput, match=r"--recipe gpt5-mini: there is no such recipe; kinds are modernbert, bert, .*"):
-        recipe("gpt5-mini")
+        recipe_named("gpt5-mini")
     with pytest.raises(BadInput, match="in the sizes tiny, mini, small, base: bert-mini"):
-        recipe("bert-huge")
+        recipe_named("bert-huge")
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_an_unknown_recipe_is_told_with_all_there_are() -> None:
 def test_another_objective_brings_what_it_learns_from_unless_that_fits_already(
     kind: str, objective: str, policy: str | None, rate: str | None
 ) -> None:
-    settings = recipe(kind, objective=objective).settings
+    settings = recipe_named(kind, objective=objective).settings
     assert (settings.policy, settings.rate) == (policy, rate)
-    assert recipe(kind, objective="mlm", policy="span").settings.policy == "span"
+    assert recipe_named(kind, objective="mlm", policy="span").settings.policy == "span"
 
 
 @pytest.mark.parametrize("objective", ["mlm", "diffusion", "mlm 0.5, causal 0.5"])
@@ -51,18 +51,18 @@ def test_an_objective_that_does_not_train_the_family_is_one_line_with_those_it_t
     with pytest.raises(
         BadInput, match=r"--recipe causal: the objective .* does not train it; it trains modernbert, bert"
     ):
-        recipe("causal", objective=objective)
+        recipe_named("causal", objective=objective)
 
 
 def test_a_kind_may_learn_slower_than_its_size_unless_rates_are_given() -> None:
-    size, slower = recipe("mini").settings.optimizing, recipe("electra-mini").settings.optimizing
+    size, slower = recipe_named("mini").settings.optimizing, recipe_named("electra-mini").settings.optimizing
     assert (slower.muon_lr, slower.adamw_lr) == (size.muon_lr / 3, size.adamw_lr / 3)
-    assert recipe("electra-mini", optimizing=size).settings.optimizing == size
+    assert recipe_named("electra-mini", optimizing=size).settings.optimizing == size
 
 
 def test_a_published_name_of_an_objective_is_written_down_as_its_own() -> None:
-    assert recipe("electra-tiny", objective="rtd") == recipe("electra-tiny", objective="replaced")
-    assert recipe("bert", objective="clm until 0.5; mlm").settings.objective == "causal until 0.5; mlm"
+    assert recipe_named("electra-tiny", objective="rtd") == recipe_named("electra-tiny", objective="replaced")
+    assert recipe_named("bert", objective="clm until 0.5; mlm").settings.objective == "causal until 0.5; mlm"
 
 
 def test_the_guide_says_where_each_kind_was_published_and_what_objectives_are_called_too() -> None:

@@ -15,7 +15,7 @@ from unmask.errors import BadInput
 from unmask.files import sealed
 from unmask.results import Validation
 from unmask.runs.directory import FORMAT, open_run
-from unmask.runs.history import find_runs, is_locked, read_history, summarize
+from unmask.runs.history import find_runs, is_locked, read_history, summarize_run
 
 LINES = [
     {"step": 0, "validation_loss": 6.0, "validation_accuracy": 0.0},
@@ -48,7 +48,7 @@ def test_figures_lie_where_their_tokens_are(tmp_path: Path) -> None:
 
 
 def test_a_run_in_figures(tmp_path: Path) -> None:
-    run = summarize(read_history(make(tmp_path / "run")))
+    run = summarize_run(read_history(make(tmp_path / "run")))
     assert (run.state, run.recipe, run.step, run.steps, run.tokens) == ("finished", "tiny", 6, 6, 600)
     assert run.best == Validation(3, {"loss": 4.0, "accuracy": 0.2})
     assert run.last == Validation(6, {"loss": 4.5, "accuracy": 0.25}, True)
@@ -60,7 +60,7 @@ def test_the_best_is_by_the_figure_and_the_direction_that_the_run_names(tmp_path
     run = make(tmp_path / "run", lines)
     titles = [{"name": "f1", "title": "F1", "better": "more", "percent": True}, {"name": "loss", "title": "Loss"}]
     (run / "run.json").write_text(json.dumps(sealed({"format": FORMAT, "unmask": "0", "figures": titles})))
-    status = summarize(read_history(run))
+    status = summarize_run(read_history(run))
     assert status.best == Validation(1, {"f1": 0.4, "loss": 1.0}) and status.titles[0].name == "f1"
 
 
@@ -76,7 +76,7 @@ def test_the_state_is_what_the_directory_and_the_lock_say(tmp_path: Path) -> Non
     assert read_history(foreign).state == "foreign" and "unmask 9" in read_history(foreign).problem
     with open_run(tmp_path / "ended", {"format": FORMAT, "budget": None}, resume=True):
         assert is_locked(tmp_path / "ended") and read_history(tmp_path / "ended").state == "running"
-        assert summarize(read_history(tmp_path / "ended")).seconds_left == 2 * 150 / 150
+        assert summarize_run(read_history(tmp_path / "ended")).seconds_left == 2 * 150 / 150
     assert not is_locked(tmp_path / "ended")
 
 
@@ -90,7 +90,7 @@ def test_a_killed_process_holds_no_lock(tmp_path: Path) -> None:
     with subprocess.Popen(words, stdin=pipe, stdout=pipe) as process:
         assert process.stdout is not None and process.stdout.readline() == b"in\n"
         # it has only begun: there is a lock, and no description yet
-        assert summarize(read_history(tmp_path / "run")).state == "running" and list(find_runs([tmp_path])) == [
+        assert summarize_run(read_history(tmp_path / "run")).state == "running" and list(find_runs([tmp_path])) == [
             tmp_path / "run"
         ]
         process.kill()
@@ -124,10 +124,10 @@ def test_lines_that_are_not_whole_or_not_ours_are_passed_over(tmp_path: Path) ->
             b'[1]\n{"step": "x"}\n{"step": 7, "tokens": "many"}\n{"step": 8, "validation_loss": null}\n\xff\n{"st'
         )
     history = read_history(run)
-    assert len(history.trained) == 2 and len(history.validated) == 3
-    assert summarize(history).tokens == 600
+    assert len(history.step_lines) == 2 and len(history.validation_lines) == 3
+    assert summarize_run(history).tokens == 600
     (run / "metrics.jsonl").unlink()
-    empty = summarize(read_history(run))
+    empty = summarize_run(read_history(run))
     assert (empty.step, empty.best, empty.figures, empty.state) == (0, None, {}, "stopped")
 
 

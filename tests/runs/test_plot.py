@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.runs.history import History
-from unmask.runs.plot import drawn, plot, smooth
+from unmask.runs.plot import draw_figure, plot_run, smooth
 
 STEPS = [
     {
@@ -37,7 +37,7 @@ HISTORY = History(Path("run"), {"steps": 30, "figures": FIGURES}, tuple(STEPS + 
 
 
 def test_each_panel_has_its_figures_against_the_tokens_seen() -> None:
-    axes = {each.get_title(loc="left"): each for each in drawn(HISTORY).axes}
+    axes = {each.get_title(loc="left"): each for each in draw_figure(HISTORY).axes}
     large, small = ["Loss, nats a token", "Accuracy on hidden tokens"], ["Learning rate", "Hidden rate"]
     assert list(axes) == [*large, *small, "Gradient norm", "Tokens a second"]
     loss = {line.get_label(): line for line in axes["Loss, nats a token"].lines}
@@ -50,21 +50,21 @@ def test_each_panel_has_its_figures_against_the_tokens_seen() -> None:
 
 
 def test_a_skipped_step_is_marked_in_every_panel() -> None:
-    for axes in drawn(HISTORY).axes:
+    for axes in draw_figure(HISTORY).axes:
         assert any(list(line.get_xdata()) == [7 * 4096, 7 * 4096] for line in axes.lines)
 
 
 def test_a_picture_and_an_element_come_out_the_same_each_time() -> None:
-    made = plot(HISTORY)
+    made = plot_run(HISTORY)
     assert made.png.startswith(b"\x89PNG") and struct.unpack(">II", made.png[16:24]) == (1320, 770)
     assert made.svg.startswith("<svg") and made.svg.rstrip().endswith("</svg>") and "Loss, nats a token" in made.svg
     assert "http" not in made.svg.replace("http://www.w3.org/", "")
-    assert plot(HISTORY) == made
+    assert plot_run(HISTORY) == made
 
 
 @pytest.mark.parametrize("lines", [(), (STEPS[0],), tuple(MEASURED[:1]), ({"step": 1, "tokens": 5, "loss": 1e30},)])
 def test_a_run_that_has_hardly_begun_can_be_drawn(lines: tuple[dict[str, object], ...]) -> None:
-    assert plot(History(Path("run"), {}, lines, running=True)).png
+    assert plot_run(History(Path("run"), {}, lines, running=True)).png
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=50), st.integers(1, 9))

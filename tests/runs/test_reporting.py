@@ -16,14 +16,14 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from unmask import progress
 from unmask.errors import Interrupted
 from unmask.pretraining import pretrain
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.results import Trained
 from unmask.runs import reporting
 from unmask.runs.reporting import Reporter
 from unmask.training.budget import Budget
 from unmask.training.run_job import Saving
 
-TINY = recipe("tiny", length=32, batch_size=4, micro_batch=4)
+TINY = recipe_named("tiny", length=32, batch_size=4, micro_batch=4)
 
 
 def train(data: Path, out: Path, *, resume: bool = False) -> Trained:
@@ -58,7 +58,7 @@ def test_a_report_that_cannot_be_written_is_a_line_and_no_more(tmp_path: Path) -
         Reporter(tmp_path / "[no] run", {}).write(going_on=False)
     assert said.getvalue().startswith("no report: BadInput: ") and "[no] run" in said.getvalue()
     with progress.shown(Console(file=said)):
-        Reporter(tmp_path, {}, wanted=False).write(going_on=False)
+        Reporter(tmp_path, {}, enabled=False).write(going_on=False)
     assert said.getvalue().count("\n") == 1
 
 
@@ -66,9 +66,9 @@ def test_a_run_that_goes_on_is_drawn_now_and_then(tmp_path: Path, monkeypatch: p
     written: list[Path] = []
     monkeypatch.setattr(reporting, "write_report", lambda path, facts, *, going_on: written.append(path))
     reporter = Reporter(tmp_path, {})
-    reporter.now_and_then()
+    reporter.write_if_due()
     assert not written
-    reporter = replace(reporter, written=reporter.written - reporting.SELDOM)
-    reporter.now_and_then()
-    reporter.now_and_then()
+    reporter = replace(reporter, write_time=reporter.write_time - reporting.SELDOM)
+    reporter.write_if_due()
+    reporter.write_if_due()
     assert written == [tmp_path]

@@ -15,8 +15,8 @@ from unmask.errors import BadInput, Interrupted
 from unmask.results import RunStatus
 from unmask.runs import directory
 from unmask.runs import watch as follow
-from unmask.runs.directory import FORMAT, describe, open_run
-from unmask.runs.watch import Show, list_runs, watch
+from unmask.runs.directory import FORMAT, describe_run, open_run
+from unmask.runs.watch import Show, list_runs, watch_run
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 FIGURES = [{"name": "loss", "title": "Loss"}, {"name": "accuracy", "title": "Accuracy", "percent": True}]
@@ -29,7 +29,7 @@ class Trainer:
     def __init__(self, path: Path, validations: int) -> None:
         self.path, self.left = path, validations
         self.opening = open_run(path, ASKED, resume=False)
-        self.run: directory.Run = describe(self.opening.__enter__(), 10, 1)
+        self.run: directory.Run = describe_run(self.opening.__enter__(), 10, 1)
 
     def sleep(self, _seconds: float) -> None:
         if not self.left:
@@ -63,7 +63,7 @@ class Audience:
 
 def test_whoever_watches_is_told_at_each_look_until_the_run_has_stopped(trainer: Trainer) -> None:
     audience = Audience()
-    ended = watch(trainer.path, display=audience.display)
+    ended = watch_run(trainer.path, display=audience.display)
     assert [(each.state, each.step) for each in audience.told] == [
         ("running", 0),
         ("running", 8),
@@ -76,11 +76,11 @@ def test_whoever_watches_is_told_at_each_look_until_the_run_has_stopped(trainer:
 
 def test_where_there_is_nothing_to_follow_nothing_is_shown(trainer: Trainer) -> None:
     audience = Audience()
-    watch(trainer.path, once=True, display=audience.display)
+    watch_run(trainer.path, once=True, display=audience.display)
     while trainer.left:
         trainer.sleep(1)
     trainer.sleep(1)
-    assert watch(trainer.path, display=audience.display).state == "stopped"
+    assert watch_run(trainer.path, display=audience.display).state == "stopped"
     assert audience.opened == 0
 
 
@@ -100,7 +100,7 @@ def test_the_command_says_each_validation_in_a_log(trainer: Trainer, inside: Run
 
 
 def test_once_looks_and_leaves(trainer: Trainer) -> None:
-    assert watch(trainer.path, once=True).state == "running"
+    assert watch_run(trainer.path, once=True).state == "running"
     assert trainer.left == 3
 
 
@@ -110,17 +110,17 @@ def test_a_watcher_that_leaves_does_not_touch_the_run(trainer: Trainer, monkeypa
 
     monkeypatch.setattr(follow.time, "sleep", leave)
     with pytest.raises(Interrupted, match=r"no longer watching .*; the run goes on"):
-        watch(trainer.path)
-    assert watch(trainer.path, once=True).state == "running"
+        watch_run(trainer.path)
+    assert watch_run(trainer.path, once=True).state == "running"
 
 
 def test_what_cannot_be_watched_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="nowhere: is not a directory"):
-        watch(tmp_path / "nowhere")
+        watch_run(tmp_path / "nowhere")
     with pytest.raises(BadInput, match="is not a run directory"):
-        watch(tmp_path)
+        watch_run(tmp_path)
     with pytest.raises(BadInput, match="--seconds 0"):
-        watch(tmp_path, seconds=0)
+        watch_run(tmp_path, seconds=0)
 
 
 def test_a_look_at_the_lock_never_keeps_a_run_from_starting(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from unmask.objectives.objective import Objective, Outcome
 from unmask.randomness import Draws
 from unmask.results import FigureTitle
 from unmask.training.budget import Budget
-from unmask.training.job import Finished, Job, PlannedBatch
+from unmask.training.job import FinishedRun, Job, PlannedBatch
 from unmask.training.machine.distributed import World
 from unmask.training.optimizer import Optimizing
 from unmask.training.run_job import Saving, run_job
@@ -108,8 +108,8 @@ class Rows:
     micro_batches: int = ROWS // MICRO
     micro_batch_rows: int = MICRO
 
-    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[PlannedBatch]:
-        for nth in range(self.micro_batches) if which is None else which:
+    def plan_step(self, step: int, indices: Iterable[int] | None = None) -> Iterator[PlannedBatch]:
+        for nth in range(self.micro_batches) if indices is None else indices:
             number = step * self.micro_batches + nth
             yield PlannedBatch(number, REGRESSION, (number * MICRO, (number + 1) * MICRO))
 
@@ -139,7 +139,7 @@ def build() -> Module:
     return Sequential(Linear(3, 16), ReLU(), Linear(16, 1))
 
 
-def export(learner: Module, finished: Finished) -> None:
+def export(learner: Module, finished: FinishedRun) -> None:
     with whole_directory(finished.path / "model") as aside:
         save_file(
             {name: value.contiguous() for name, value in learner.state_dict().items()}, aside / "weights.safetensors"

@@ -19,7 +19,7 @@ from unmask.objectives.mlm import MLM
 from unmask.objectives.objective import Outcome
 from unmask.pretraining import pretrain
 from unmask.pretraining import pretrain as pretrains
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.records import Batch
 from unmask.results import Trained
@@ -30,7 +30,7 @@ from unmask.training.machine import memory as parts
 from unmask.training.run_job import Saving
 from unmask.training.session import Session
 
-TINY = recipe("tiny")
+TINY = recipe_named("tiny")
 PLAN = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=8, micro_batch=8))
 STEPS = 8
 
@@ -54,7 +54,7 @@ def planted() -> Iterator[pytest.MonkeyPatch]:
 
 
 def logged(run: Path) -> list[dict[str, Any]]:
-    return [line for line in Run(run, {}).logged() if "loss" in line]
+    return [line for line in Run(run, {}).read_log() if "loss" in line]
 
 
 def before_step(patch: pytest.MonkeyPatch, step: int, do: Callable[[torch.nn.Module], None]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.nn import Parameter
 
-from unmask.training.gradients import flattened, gradients_of, in_buckets, spread
+from unmask.training.gradients import flatten_gradients, gradients_of, in_buckets, unflatten_gradients
 from unmask.training.machine.distributed import World
 
 
@@ -18,10 +18,10 @@ def test_gradients_come_back_from_one_row_as_they_went_in_and_none_stays_none() 
     for parameter in given[:3]:
         parameter.grad = torch.randn_like(parameter)
     kept = [None if parameter.grad is None else parameter.grad.clone() for parameter in given]
-    row = flattened(given)
+    row = flatten_gradients(given)
     for parameter in given:
         parameter.grad = None
-    spread(row * 2, given)
+    unflatten_gradients(row * 2, given)
     for parameter, gradient in zip(given, kept, strict=True):
         if gradient is None:
             assert parameter.grad is None

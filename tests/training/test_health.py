@@ -7,16 +7,16 @@ import pytest
 import torch
 
 from unmask.errors import Diverged
-from unmask.training.health import ENOUGH, REMEMBERED, Recent, check_weights, usual
+from unmask.training.health import MIN_STEPS, REMEMBERED, Recent, check_weights, spike_limit
 
 STEADY = Recent(losses=(4.0,) * 30, gradients=(1.0,) * 30)
 
 
 def test_the_rule_is_six_deviations_above_the_median_and_a_share_of_it() -> None:
     before = [3.0, 4.0, 5.0] * 10
-    assert usual(before, least=0.1) == pytest.approx(4 + 6 * np.std(before, ddof=1))
-    assert usual([4.0] * 30, least=0.1) == pytest.approx(4.4)
-    assert usual(before[: ENOUGH - 1], least=0.1) is None
+    assert spike_limit(before, margin=0.1) == pytest.approx(4 + 6 * np.std(before, ddof=1))
+    assert spike_limit([4.0] * 30, margin=0.1) == pytest.approx(4.4)
+    assert spike_limit(before[: MIN_STEPS - 1], margin=0.1) is None
 
 
 def test_a_spike_is_told_by_what_it_is_of() -> None:
@@ -46,7 +46,7 @@ def test_noise_is_hardly_ever_a_spike() -> None:
 
 def test_few_steps_are_enough_to_judge_noise_by() -> None:
     draw = np.random.default_rng(1)
-    assert sum(value > usual(before, 0.1) for *before, value in draw.normal(5, 0.2, (20_000, ENOUGH + 1))) <= 2
+    assert sum(value > spike_limit(before, 0.1) for *before, value in draw.normal(5, 0.2, (20_000, MIN_STEPS + 1))) <= 2
 
 
 def test_what_is_remembered_comes_back_from_json() -> None:

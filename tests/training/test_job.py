@@ -18,17 +18,17 @@ from regression import TITLES, job
 
 from unmask.errors import Refused, Terminated
 from unmask.files import sha256_of
-from unmask.runs.history import read_history, summarize
+from unmask.runs.history import read_history, summarize_run
 from unmask.training import checkpoint
 from unmask.training.budget import Budget
-from unmask.training.job import Finished
+from unmask.training.job import FinishedRun
 from unmask.training.run_job import Saving, run_job
 
 STEPS = 60
 OFTEN = Saving(seconds=0.0, report=False)
 
 
-def train(out: Path, *, resume: bool = False, saving: Saving = OFTEN, lr: float = 2e-2, **more: object) -> Finished:
+def train(out: Path, *, resume: bool = False, saving: Saving = OFTEN, lr: float = 2e-2, **more: object) -> FinishedRun:
     budget = Budget(steps=STEPS) if "budget" not in more else more.pop("budget")
     return run_job(job(lr=lr), out, budget, resume=resume, saving=saving, **more)  # type: ignore[arg-type]
 
@@ -38,11 +38,11 @@ def weights(run: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
     return train(tmp_path_factory.mktemp("whole") / "run")
 
 
-def test_it_learns(whole: Finished) -> None:
+def test_it_learns(whole: FinishedRun) -> None:
     lines = [json.loads(line) for line in (whole.path / "metrics.jsonl").read_text().splitlines()]
     first, *_, last = (line["validation_r2"] for line in lines if "validation_r2" in line)
     assert first < 0.2 and last > 0.6
@@ -50,23 +50,23 @@ def test_it_learns(whole: Finished) -> None:
 
 
 def test_stopped_by_sigterm_it_goes_on_to_the_same_weights(
-    whole: Finished, tmp_path: Path, interrupted: Callable[..., AbstractContextManager[None]]
+    whole: FinishedRun, tmp_path: Path, interrupted: Callable[..., AbstractContextManager[None]]
 ) -> None:
     stopped = pytest.raises(Terminated, match=f"stopped after step 7 of {STEPS}")
     with interrupted(7, signal.SIGTERM), stopped:
         train(tmp_path / "run")
-    assert summarize(read_history(tmp_path / "run")).state == "stopped"
+    assert summarize_run(read_history(tmp_path / "run")).state == "stopped"
     train(tmp_path / "run", resume=True)
     assert weights(tmp_path / "run") == weights(whole.path)
 
 
-def test_it_goes_on_only_as_what_it_was(whole: Finished) -> None:
+def test_it_goes_on_only_as_what_it_was(whole: FinishedRun) -> None:
     with pytest.raises(Refused, match=r"cannot go on: lr was 0\.02 and is now 0\.1"):
         train(whole.path, resume=True, lr=0.1)
 
 
 def test_processes_that_prepare_ahead_change_nothing(
-    whole: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: FinishedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(Path(regression.__file__).parent))
     train(tmp_path / "run", workers=1)
@@ -126,7 +126,7 @@ def test_a_pass_over_its_data_is_a_budget(tmp_path: Path) -> None:
 def test_its_report_and_its_status_have_its_own_figures(tmp_path: Path) -> None:
     run = tmp_path / "run"
     train(run, saving=Saving(seconds=0.0))
-    page, status = (run / "report.html").read_text(), summarize(read_history(run))
+    page, status = (run / "report.html").read_text(), summarize_run(read_history(run))
     for said in ("Explained variance", "Squared error", "a made-up table", f"cat {run}/model/README.md"):
         assert said in page
     for unsaid in ("hidden", "[mask]", "perplexity", "accuracy", "nats"):

@@ -17,7 +17,7 @@ from unmask.errors import Damaged
 from unmask.pretraining.batches import BlockRange
 from unmask.pretraining.feed import Feed
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.records import Batch
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import loader
@@ -29,7 +29,7 @@ STEPS = 30
 
 @pytest.fixture(scope="module")
 def feed(data: Path) -> Feed:
-    plan = recipe("tiny", length=32, batch_size=10, micro_batch=4, policy="span 0.7, token 0.3")
+    plan = recipe_named("tiny", length=32, batch_size=10, micro_batch=4, policy="span 0.7, token 0.3")
     return Pretraining.of(Dataset.open(data), plan).feed(STEPS)
 
 
@@ -70,7 +70,7 @@ def test_what_is_prepared_ahead_is_bounded(feed: Feed) -> None:
     with Loader(feed, range(3), workers=2) as loading:
         for step in range(4):
             loading.micro_batches(step)
-            assert loading.asked - loading.taken < loader.AHEAD * 2
+            assert loading.requests_sent - loading.batches_received < loader.AHEAD * 2
 
 
 def test_a_killed_process_is_said_and_started_again_and_after_three_deaths_the_loop_prepares_for_itself(

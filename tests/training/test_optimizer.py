@@ -5,9 +5,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.records import Vocabulary
-from unmask.training.optimizer import Muon, Optimizer, Optimizing, _rounds, lr_factor, orthogonal
+from unmask.training.optimizer import Muon, Optimizer, Optimizing, _rounds, lr_factor, orthogonalize
 
 VOCABULARY = Vocabulary(size=300, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
 
@@ -15,14 +15,14 @@ VOCABULARY = Vocabulary(size=300, mask=4, pad=0, start=2, end=3, special=(0, 1, 
 @pytest.mark.parametrize("shape", [(192, 64), (64, 172)])
 def test_orthogonal_brings_every_singular_value_near_one(shape: tuple[int, int]) -> None:
     matrices = torch.randn(3, *shape, generator=torch.Generator().manual_seed(0))
-    values = torch.linalg.svdvals(orthogonal(matrices))
+    values = torch.linalg.svdvals(orthogonalize(matrices))
     assert values.min() > 0.5 and values.max() < 1.3
 
 
 def test_orthogonal_keeps_the_singular_vectors() -> None:
     matrix = torch.randn(1, 48, 80, generator=torch.Generator().manual_seed(1))
     left, _, right = torch.linalg.svd(matrix, full_matrices=False)
-    core = left.mT @ orthogonal(matrix) @ right.mT
+    core = left.mT @ orthogonalize(matrix) @ right.mT
     off_diagonal = core - torch.diag_embed(core.diagonal(dim1=-2, dim2=-1))
     assert off_diagonal.abs().max() < 1e-4
 
@@ -32,7 +32,7 @@ def test_rounds_on_the_small_product_are_the_rounds_on_the_matrix(smallest: floa
     left, _, right = torch.linalg.svd(torch.randn(2, 32, 96, generator=torch.Generator().manual_seed(3)), False)
     matrices = left * torch.logspace(0, math.log10(smallest), 32) @ right
     exact = _rounds((matrices / matrices.norm(dim=(-2, -1), keepdim=True)).double()).float()
-    assert (orthogonal(matrices) - exact).norm() / exact.norm() < 5e-4
+    assert (orthogonalize(matrices) - exact).norm() / exact.norm() < 5e-4
 
 
 def test_our_muon_steps_as_torchs_does() -> None:
@@ -53,7 +53,7 @@ def test_our_muon_steps_as_torchs_does() -> None:
 
 
 def test_matrices_of_the_layers_go_to_muon_and_everything_else_to_adamw() -> None:
-    model = build("modernbert", "tiny", VOCABULARY, length=32, dropout=0.0, seed=0)
+    model = build_model("modernbert", "tiny", VOCABULARY, length=32, dropout=0.0, seed=0)
     optimizer = Optimizer(model, Optimizing())
     _, muon = optimizer.parts
     names = {optimizer.names[parameter] for parameter in muon.parameters}
@@ -86,7 +86,7 @@ def test_a_restored_optimizer_steps_as_the_one_it_was_saved_from() -> None:
         for parameter in model.parameters():
             parameter.grad = torch.randn(parameter.shape, generator=generator)
 
-    models = [build("bert", "tiny", VOCABULARY, length=16, dropout=0.0, seed=0) for _ in range(2)]
+    models = [build_model("bert", "tiny", VOCABULARY, length=16, dropout=0.0, seed=0) for _ in range(2)]
     first, second = (Optimizer(model, Optimizing()) for model in models)
     gradients(models[0], 0)
     first.step(0, 10)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint, precision
 from unmask.training.loop import Position
@@ -18,7 +18,7 @@ from unmask.training.precision import FALL, FIRST_SCALE, PATIENCE, Precision
 from unmask.training.session import Session
 from unmask.training.step import StepOptions, take_step
 
-TINY = recipe("tiny")
+TINY = recipe_named("tiny")
 SMALL = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=4, micro_batch=2))
 TOLERANCE = {"bfloat16": 2e-2, "float16": 2e-3}  # their numbers have 8 and 11 bits
 
@@ -52,8 +52,8 @@ def test_gradients_that_float16_would_lose_are_kept_by_the_scale() -> None:
         weight.grad = None
         with scaled.casting():
             loss = (inputs @ weight).float().sum() * 1e-3
-        scaled.enlarged(loss).backward()
-        scaled.reduce([weight])
+        scaled.scale_loss(loss).backward()
+        scaled.unscale([weight])
         assert weight.grad is not None
         return weight.grad.clone()
 
@@ -65,13 +65,13 @@ def test_gradients_that_float16_would_lose_are_kept_by_the_scale() -> None:
 
 def test_the_scale_falls_with_every_overflow_and_is_doubled_after_a_long_calm() -> None:
     scaled = Precision("float16")
-    scaled.learn(False)
-    scaled.learn(False)
+    scaled.update(False)
+    scaled.update(False)
     assert scaled.scale == FIRST_SCALE / FALL**2
     for _ in range(PATIENCE - 1):
-        scaled.learn(True)
+        scaled.update(True)
     assert scaled.scale == FIRST_SCALE / FALL**2
-    scaled.learn(True)
+    scaled.update(True)
     assert scaled.scale == FIRST_SCALE / FALL**2 * 2
     again = Precision("float16")
     again.restore(scaled.state)
@@ -81,7 +81,7 @@ def test_the_scale_falls_with_every_overflow_and_is_doubled_after_a_long_calm() 
 def test_float32_and_bfloat16_have_nothing_to_scale() -> None:
     for name in ("float32", "bfloat16"):
         plain = Precision(name)
-        plain.learn(False)
+        plain.update(False)
         assert plain.scale == 1.0 and plain.state == {}
 
 

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from unmask import progress
 from unmask.console.runs import panel, validation_line
 from unmask.results import RunStatus
-from unmask.runs.watch import Show, nobody
+from unmask.runs.watch import Show, no_display
 
 
 @contextmanager
 def live() -> Iterator[Show]:
     """Show a run for as long as the block runs, in the way that this audience can see."""
     if not progress.watched():
-        with nobody() as show:
+        with no_display() as show:
             yield show
         return
     console = progress.console()

@@ -22,11 +22,11 @@ from unmask.console.hiding import draw_shown
 from unmask.evaluation.intrinsic import evaluate
 from unmask.inference.fill import fill
 from unmask.inference.show import show
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.models.init import set_unigram_bias
 from unmask.models.load import Loaded, load_model
 from unmask.pretraining.pretrain import pretrain
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.quantities import bar
 from unmask.results import Demonstrated, Evaluated, Filled, Prepared
 from unmask.runs.directory import Run
@@ -66,7 +66,7 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
     console.print(Padding(draw_shown(hidden, width=console.width - 4, colour=colour), (0, 2)))
 
     chapter(console, "3", "Pretrain", "an encoder learns to restore them from both sides")
-    plan = recipe("tiny")  # in so short a time it gets further than a larger one
+    plan = recipe_named("tiny")  # in so short a time it gets further than a larger one
     before = untrained(dataset, plan.family, plan.size, plan.settings.length, seed)
     texts = [blank.text for blank in blanks]
     guesses = fill(before, texts, top=5)
@@ -124,7 +124,7 @@ def _blank(text: str, dataset: Dataset) -> Blank | None:
 
 def untrained(dataset: Dataset, family: str, size: str, length: int, seed: int) -> Loaded:
     """The model as it is before its first step."""
-    model = build(family, size, dataset.vocabulary, length=length, dropout=0.0, seed=seed).eval()
+    model = build_model(family, size, dataset.vocabulary, length=length, dropout=0.0, seed=seed).eval()
     set_unigram_bias(model, dataset.vocabulary.counts)
     return Loaded(dataset.path, model, dataset.tokenizer(), dataset.vocabulary, length)
 
@@ -137,7 +137,7 @@ def improvement(run: Path, evaluated: Evaluated) -> Padding:
     table.add_column("")
     table.add_row("always the most frequent token", "", f"{evaluated.most_frequent_top1:.1%}", style="dim")
     table.add_row("only how frequent each token is", f"{evaluated.unigram_loss:.2f}", "", style="dim")
-    for figures in Run(run, {}).logged():
+    for figures in Run(run, {}).read_log():
         if "validation_loss" in figures:
             accuracy = figures["validation_accuracy"]
             done = "[bold]the end[/]" if figures.get("final") else f"step {figures['step']:,}"

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from unmask.results import Comparison, Figure
-from unmask.runs.plot import FAINT, MEASURED, STYLE, TRAINED
+from unmask.runs.plot import FAINT, HELD_OUT_COLOUR, STYLE, TRAINING_COLOUR
 
 MEASURES = {"classification": "accuracy", "tagging": "F1"}
 ACROSS = 3  # panels side by side
@@ -79,7 +79,7 @@ def _draw(axes: Axes, panel: ComparisonPanel, names: list[str]) -> None:
     for name, value in panel.values.items():
         known = isfinite(value.low) and isfinite(value.high)
         around = [[max(0, value.value - value.low)], [max(0, value.high - value.value)]] if known else None
-        axes.errorbar([value.value], [rows[name]], xerr=around, fmt="o", color=TRAINED, capsize=3, markersize=5)
+        axes.errorbar([value.value], [rows[name]], xerr=around, fmt="o", color=TRAINING_COLOUR, capsize=3, markersize=5)
         said = (
             f"{value.value:.1%}"
             if panel.percent
@@ -92,7 +92,7 @@ def _draw(axes: Axes, panel: ComparisonPanel, names: list[str]) -> None:
     for name, score in panel.before.items():
         axes.plot([score], [rows[name]], "o", markerfacecolor="none", color=FAINT, markersize=5)
     if panel.least is not None:
-        axes.axvline(panel.least, color=MEASURED, linewidth=1, linestyle=":")
+        axes.axvline(panel.least, color=HELD_OUT_COLOUR, linewidth=1, linestyle=":")
     axes.set_yticks(list(rows.values()), list(rows))
     axes.set_ylim(-0.6, len(names) - 0.3)
     axes.margins(x=0.12)

@@ -61,7 +61,7 @@ class Setting:
     def once(self, entry: Entry, what: str, find: Any) -> Any:
         """Find something out about a recipe, if it is not known; then is a good moment to stop."""
         answer = self.ledger.once(f"{entry.recipe.name}: {what}", find)
-        if self.interruption.asked:
+        if self.interruption.pending:
             raise self.interruption.error(
                 f"stopped after {what} of {entry.recipe.name}, saved in {self.out}; "
                 "the same command with --resume goes on"
@@ -130,7 +130,7 @@ def check(recipes: Sequence[Recipe], budget: Budget, flops: float | None) -> Non
         raise BadInput("nothing to compare: give --recipes bert,electra and so on")
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"--recipes: {twice[0]} is named twice")
-    if budget.given == (flops is not None):
+    if budget.is_set == (flops is not None):
         raise BadInput("how long? give one of --minutes, --tokens or --flops")
     if flops is not None and not flops > 0:
         raise BadInput(f"--flops {flops}: give a number above 0")

@@ -14,7 +14,7 @@ from typing import Any
 
 from unmask.files import sealed, write_json
 from unmask.results import plain
-from unmask.runs.directory import claim, read_sealed, refuse_differences
+from unmask.runs.directory import claim_directory, read_sealed, refuse_differences
 
 NAME, LOCK = "progress.json", ".comparing"  # a lock of its own: the directory is no run
 
@@ -38,7 +38,7 @@ def open_ledger(path: Path, settings: dict[str, Any], *, resume: bool) -> Iterat
     """A ledger in a directory: a new one, or with `resume` the one that is there, if it was asked the same."""
     settings = json.loads(json.dumps(settings))
     file = path / NAME
-    with claim(path, resume=resume, doing="comparing", lock=LOCK):
+    with claim_directory(path, resume=resume, doing="comparing", lock=LOCK):
         answers: dict[str, Any] = {}
         if file.exists():
             content = read_sealed(file)

@@ -62,12 +62,12 @@ class Curriculum:
         return stage.members[-1]
 
 
-def parse(line: str) -> Curriculum:
+def parse_curriculum(line: str) -> Curriculum:
     """A curriculum as a person writes it.
 
-    >>> [parse("mlm").at(progress, 0).name for progress in (0, 0.5, 1)]
+    >>> [parse_curriculum("mlm").at(progress, 0).name for progress in (0, 0.5, 1)]
     ['mlm', 'mlm', 'mlm']
-    >>> str(parse("clm until 0.25; mlm 0.7, clm 0.3"))
+    >>> str(parse_curriculum("clm until 0.25; mlm 0.7, clm 0.3"))
     'causal until 0.25; mlm 0.7, causal 0.3'
     """
     try:

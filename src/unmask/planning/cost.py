@@ -31,12 +31,12 @@ from unmask.tokens.spans.marked import Spans
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.shards import Shards
 from unmask.training.job import MicroBatch, micro_batches_of
-from unmask.training.optimizer import Muon, Optimizer, Part, orthogonal
+from unmask.training.optimizer import Muon, Optimizer, OptimizerPart, orthogonalize
 
 LOOKS = 5  # micro-batches that are counted, spread over the run: rates and objectives change on the way
 FLOAT = 4  # bytes of a weight, a gradient, a number of the optimizer's state
-FEW = 1024  # tokens that are computed where counting needs numbers
-IMAGINED = 1 << 20  # tokens of a text that is only a length
+SMALL_BATCH_TOKENS = 1024  # tokens that are computed where counting needs numbers
+IMAGINED_TOKENS = 1 << 20  # tokens of a text that is only a length
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,75 +76,79 @@ def cost_of(pretraining: Pretraining, *, steps: int = 1000) -> Cost:
         learner = pretraining.learner().train()
     optimizer = Optimizer(learner, pretraining.recipe.settings.optimizing)
     try:
-        counted = [counts(learner, micro_batch, vocabulary) for micro_batch in _looks(feed)]
+        costs = [micro_batch_cost(learner, micro_batch, vocabulary) for micro_batch in _looks(feed)]
     except (RuntimeError, NotImplementedError):  # an objective that draws or compares needs numbers: a few rows of them
         computed, batches = pretraining.learner().train(), feed.preparer
-        rows = max(1, min(batches.micro_batch, FEW // batches.length))
+        rows = max(1, min(batches.micro_batch, SMALL_BATCH_TOKENS // batches.length))
         small = replace(feed, preparer=replace(batches, micro_batch=rows))
         factor = batches.micro_batch / rows
-        counted = [counts(computed, micro_batch, vocabulary).times(factor) for micro_batch in _looks(small)]
+        costs = [micro_batch_cost(computed, micro_batch, vocabulary).times(factor) for micro_batch in _looks(small)]
     muon = [matrix for part in optimizer.parts if isinstance(part.optimizer, Muon) for matrix in part.parameters]
     return Cost(
-        parameters=sum(each.numel() for each in learner.parameters()),
-        by_optimizer={part.name: sum(each.numel() for each in part.parameters) for part in optimizer.parts},
+        parameters=sum(parameter.numel() for parameter in learner.parameters()),
+        by_optimizer={part.name: sum(parameter.numel() for parameter in part.parameters) for part in optimizer.parts},
         state={part.name: _state(part) for part in optimizer.parts},
-        forward=float(np.mean([each.forward for each in counted])),
-        backward=float(np.mean([each.backward for each in counted])),
-        optimizing=float(sum(map(orthogonalising, muon))),
-        activations=max(each.kept for each in counted),
-        logits=max(each.logits for each in counted),
+        forward=float(np.mean([cost.forward for cost in costs])),
+        backward=float(np.mean([cost.backward for cost in costs])),
+        optimizing=float(sum(map(muon_flops, muon))),
+        activations=max(cost.activations for cost in costs),
+        logits=max(cost.logits for cost in costs),
         micro_batches=feed.micro_batches,
     )
 
 
-def _state(part: Part) -> int:
+def _state(part: OptimizerPart) -> int:
     """Bytes that an optimizer keeps."""
     counters = len(part.parameters) if part.counters else 0
-    return (sum(each.numel() for each in part.parameters) * part.averages + counters) * FLOAT
+    return (sum(parameter.numel() for parameter in part.parameters) * part.averages + counters) * FLOAT
 
 
 @dataclass
-class Counted:
+class MicroBatchCost:
     """One micro-batch."""
 
     vocabulary: int
     forward: int = 0
     backward: int = 0
-    kept: int = 0
+    activations: int = 0
     logits: int = 0
-    seen: set[int] = field(default_factory=set)
+    storages: set[int] = field(default_factory=set)
     alive: list[Tensor] = field(default_factory=list)  # a storage that is gone may give its place to another
 
-    def times(self, factor: float) -> Counted:
+    def times(self, factor: float) -> MicroBatchCost:
         """So many of the same."""
         forward, backward = int(factor * self.forward), int(factor * self.backward)
-        return Counted(self.vocabulary, forward, backward, int(factor * self.kept), int(factor * self.logits))
+        return MicroBatchCost(
+            self.vocabulary, forward, backward, int(factor * self.activations), int(factor * self.logits)
+        )
 
     def keep(self, tensor: Tensor) -> Tensor:
         """Count what is kept for backward, each storage once."""
         storage = tensor.untyped_storage()
-        if storage._cdata not in self.seen:
-            self.seen.add(storage._cdata)
+        if storage._cdata not in self.storages:
+            self.storages.add(storage._cdata)
             self.alive.append(tensor)
             if tensor.shape[-1:] == (self.vocabulary,):
                 self.logits += storage.nbytes()  # their gradient takes their place
             else:
-                self.kept += storage.nbytes()
+                self.activations += storage.nbytes()
         return tensor
 
 
-def counts(learner: Module, micro_batch: MicroBatch, vocabulary: int) -> Counted:
+def micro_batch_cost(learner: Module, micro_batch: MicroBatch, vocabulary: int) -> MicroBatchCost:
     """Operations and bytes of one micro-batch, forward and backward."""
-    counted = Counted(vocabulary, seen={each.untyped_storage()._cdata for each in learner.parameters()})
+    cost = MicroBatchCost(
+        vocabulary, storages={parameter.untyped_storage()._cdata for parameter in learner.parameters()}
+    )
     with FlopCounterMode(display=False) as flops, CountedAttention():
-        with saved_tensors_hooks(counted.keep, lambda tensor: tensor):
+        with saved_tensors_hooks(cost.keep, lambda tensor: tensor):
             outcome = micro_batch.objective.outcome(learner, micro_batch.batch)
-        counted.forward = flops.get_total_flops()
+        cost.forward = flops.get_total_flops()
         torch.stack([loss.sum() for loss in outcome.losses.values()]).sum().backward()
-        counted.backward = flops.get_total_flops() - counted.forward
-    counted.alive.clear()
+        cost.backward = flops.get_total_flops() - cost.forward
+    cost.alive.clear()
     learner.zero_grad(set_to_none=True)
-    return counted
+    return cost
 
 
 class CountedAttention(TorchFunctionMode):
@@ -153,8 +157,8 @@ class CountedAttention(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Take the place of scaled dot product attention."""
         if func is F.scaled_dot_product_attention:
-            given = dict(zip(("query", "key", "value"), args, strict=False)) | (kwargs or {})
-            return _Attention.apply(given["query"], given["key"], given["value"])  # type: ignore[no-untyped-call]
+            inputs = dict(zip(("query", "key", "value"), args, strict=False)) | (kwargs or {})
+            return _Attention.apply(inputs["query"], inputs["key"], inputs["value"])  # type: ignore[no-untyped-call]
         return func(*args, **(kwargs or {}))
 
 
@@ -174,10 +178,10 @@ class _Attention(torch.autograd.Function):
         return weights @ key, weights.mT @ query, weights.mT @ gradient
 
 
-def orthogonalising(matrix: Tensor) -> int:
+def muon_flops(matrix: Tensor) -> int:
     """Operations that Muon spends on a matrix."""
     with FlopCounterMode(display=False) as flops:
-        orthogonal(torch.empty(1, *matrix.shape, device="meta"))
+        orthogonalize(torch.empty(1, *matrix.shape, device="meta"))
     return int(flops.get_total_flops())
 
 
@@ -187,11 +191,11 @@ def _looks(feed: Feed) -> list[MicroBatch]:
     return [micro_batches_of(feed, step, [place % feed.micro_batches])[0] for place, step in enumerate(places)]
 
 
-class Imagined(Dataset):
+class ImaginedDataset(Dataset):
     """Data of which only the vocabulary's size is known: one long document that says the same token again and again."""
 
     @classmethod
-    def of(cls, size: int) -> Imagined:
+    def of(cls, size: int) -> ImaginedDataset:
         """Data with a vocabulary of this size."""
         return cls(Path("imagined data"), {"vocabulary": size})
 
@@ -204,7 +208,7 @@ class Imagined(Dataset):
 
     def split(self, name: str) -> Shards:
         """The text, which has no file."""
-        return cast(Shards, Repeated(int(self.manifest["vocabulary"]) - 1))
+        return cast(Shards, RepeatedToken(int(self.manifest["vocabulary"]) - 1))
 
     def spans(self, name: str) -> dict[str, Spans]:
         """Nothing is marked."""
@@ -212,7 +216,7 @@ class Imagined(Dataset):
 
 
 @dataclass(frozen=True)
-class Repeated:
+class RepeatedToken:
     """One long document that says the same token again and again, each a word."""
 
     token: int
@@ -220,7 +224,7 @@ class Repeated:
     @property
     def ends(self) -> Integers:
         """One document."""
-        return np.array([IMAGINED])
+        return np.array([IMAGINED_TOKENS])
 
     def read(self, start: int, stop: int) -> tuple[Ids, Flags]:
         """Words of one token."""

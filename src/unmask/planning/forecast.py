@@ -11,12 +11,12 @@ from math import ceil, inf, sqrt
 from pathlib import Path
 
 from unmask.errors import BadInput
-from unmask.planning.cost import Cost, Imagined, cost_of, without_marks
+from unmask.planning.cost import Cost, ImaginedDataset, cost_of, without_marks
 from unmask.planning.hardware import Hardware, fastest_here, this_machine
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.results import Planned, PlanVsRun, Suggested
-from unmask.runs.history import read_history, summarize
+from unmask.runs.history import read_history, summarize_run
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget, seconds_a_step, seconds_a_validated_token
 from unmask.training.machine.allocator import keep_large_blocks
@@ -53,19 +53,19 @@ def forecast(
     """Reckon what a recipe takes on some data; without hardware on this machine, in float32 or what is asked for."""
     if not 0 < utilisation <= 1:
         raise BadInput(f"--utilisation {utilisation}: give a share of the peak, such as 0.4")
-    settings, imagined = recipe.settings, isinstance(data, Imagined)
-    pretraining = Pretraining.of(data, without_marks(recipe) if imagined else recipe, seed)
-    counted = cost_of(pretraining)
-    here = hardware is None
+    settings, is_imagined = recipe.settings, isinstance(data, ImaginedDataset)
+    pretraining = Pretraining.of(data, without_marks(recipe) if is_imagined else recipe, seed)
+    cost = cost_of(pretraining)
+    on_this_machine = hardware is None
     computing = Computing(precision=precision or "float32")
     hardware = hardware or this_machine(computing.precision)
     pace = None
-    if not here:
-        pace = reckoned(counted, hardware, utilisation, settings)
-    elif not imagined:
-        pace = measured(pretraining, computing)
+    if not on_this_machine:
+        pace = published_pace(cost, hardware, utilisation, settings)
+    elif not is_imagined:
+        pace = measure_pace(pretraining, computing)
     batch = settings.batch_size * settings.length
-    text = 0 if imagined else int(data.manifest["tokens"]["train"])
+    text = 0 if is_imagined else int(data.manifest["tokens"]["train"])
     steps = steps_of(budget, batch, text, pace)
     tokens = None if steps is None else steps * batch
     a_step = pace.a_step if pace else None
@@ -78,35 +78,35 @@ def forecast(
         hardware=hardware.name,
         devices=hardware.devices,
         precision=hardware.precision,
-        parameters=counted.parameters,
-        by_optimizer=counted.by_optimizer,
-        flops_per_token=(counted.forward + counted.backward) * counted.micro_batches / batch,
-        flops_per_step=counted.a_step,
-        memory=memory_of(counted, hardware),
+        parameters=cost.parameters,
+        by_optimizer=cost.by_optimizer,
+        flops_per_token=(cost.forward + cost.backward) * cost.micro_batches / batch,
+        flops_per_step=cost.a_step,
+        memory=memory_of(cost, hardware),
         memory_there=hardware.memory,
-        checkpoint=counted.checkpoint,
+        checkpoint=cost.checkpoint,
         peak=hardware.peak,
-        utilisation=_used(counted, hardware, a_step) if here else utilisation,
+        utilisation=_utilisation(cost, hardware, a_step) if on_this_machine else utilisation,
         seconds_per_step=a_step,
         steps=steps,
         tokens=tokens,
         passes=tokens / text if tokens and text else None,
-        flops=None if steps is None else steps * counted.a_step,
-        seconds=None if pace is None or steps is None else pace.a_step * steps + validating(pace, batch, steps),
-        suggested=suggested(counted, hardware, settings, tokens),
+        flops=None if steps is None else steps * cost.a_step,
+        seconds=None if pace is None or steps is None else pace.a_step * steps + validation_seconds(pace, batch, steps),
+        suggested=suggest_batch(cost, hardware, settings, tokens),
     )
 
 
-def reckoned(counted: Cost, hardware: Hardware, utilisation: float, settings: PretrainSettings) -> Pace:
+def published_pace(cost: Cost, hardware: Hardware, utilisation: float, settings: PretrainSettings) -> Pace:
     """The pace that published figures promise; processes share micro-batches, and each does the optimizer's work."""
     speed = hardware.peak * utilisation
-    rounds = ceil(counted.micro_batches / hardware.devices)  # the slowest process decides
-    a_step = (rounds * (counted.forward + counted.backward) + counted.optimizing) / speed
+    rounds = ceil(cost.micro_batches / hardware.devices)  # the slowest process decides
+    a_step = (rounds * (cost.forward + cost.backward) + cost.optimizing) / speed
     a_micro_batch = min(settings.micro_batch, settings.batch_size) * settings.length
-    return Pace(a_step, counted.forward / a_micro_batch / speed / hardware.devices)
+    return Pace(a_step, cost.forward / a_micro_batch / speed / hardware.devices)
 
 
-def measured(pretraining: Pretraining, computing: Computing) -> Pace:
+def measure_pace(pretraining: Pretraining, computing: Computing) -> Pace:
     """The pace of real steps on this machine, with memory kept between them as a run keeps it."""
     keep_large_blocks()
     session = Session.begin(pretraining.job(), USUAL_STEPS, computing)
@@ -120,74 +120,74 @@ def steps_of(budget: Budget, batch: int, text: int, pace: Pace | None) -> int | 
     if budget.minutes is not None:
         if pace is None:
             raise BadInput("--minutes: how many steps that is needs --hardware, or --data to measure on")
-        return max(1, int(budget.minutes * 60 / (pace.a_step + validating(pace, batch, 1, exact=False))))
+        return max(1, int(budget.minutes * 60 / (pace.a_step + validation_seconds(pace, batch, 1, exact=False))))
     tokens = budget.tokens or text * (budget.epochs or 1)
     return max(1, round(tokens / batch)) if tokens else None
 
 
-def validating(pace: Pace, batch: int, steps: int, *, exact: bool = True) -> float:
+def validation_seconds(pace: Pace, batch: int, steps: int, *, exact: bool = True) -> float:
     """Seconds that the validations of a run take: each on a share of what is trained on, within bounds if `exact`."""
-    least, most = VALIDATION_TOKENS if exact else (0, inf)
-    return VALIDATIONS * min(most, max(least, VALIDATION_SHARE * batch * steps)) * pace.a_validated_token
+    lower, upper = VALIDATION_TOKENS if exact else (0, inf)
+    return VALIDATIONS * min(upper, max(lower, VALIDATION_SHARE * batch * steps)) * pace.a_validated_token
 
 
-def memory_of(counted: Cost, hardware: Hardware) -> dict[str, int]:
+def memory_of(cost: Cost, hardware: Hardware) -> dict[str, int]:
     """Bytes on each device, by part: what layers keep is half as large where products are."""
-    halved = 1 if hardware.precision == "float32" else 2
+    divisor = 1 if hardware.precision == "float32" else 2
     return {
-        "weights": counted.weights,
-        "gradients": counted.weights,
-        **counted.state,
-        "activations": counted.activations // halved,
-        "logits": counted.logits,
+        "weights": cost.weights,
+        "gradients": cost.weights,
+        **cost.state,
+        "activations": cost.activations // divisor,
+        "logits": cost.logits,
     }
 
 
-def suggested(counted: Cost, hardware: Hardware, settings: PretrainSettings, tokens: int | None) -> Suggested:
+def suggest_batch(cost: Cost, hardware: Hardware, settings: PretrainSettings, tokens: int | None) -> Suggested:
     """A batch that fits and keeps every device busy, never smaller than the recipe's, its learning rates and precision.
 
     A batch that is k times as large takes √k times the learning rate (Malladi et al. 2022, for Adam and its like).
     """
-    memory, recipe_batch = memory_of(counted, hardware), settings.batch_size
-    micro_batch = min(settings.micro_batch, recipe_batch)
-    a_row = (memory["activations"] + memory["logits"]) / micro_batch
-    kept = sum(memory.values()) - memory["activations"] - memory["logits"]
-    fitting = max(1, int((ROOM * hardware.memory - kept) / a_row))
+    memory, recipe_batch = memory_of(cost, hardware), settings.batch_size
+    recipe_micro_batch = min(settings.micro_batch, recipe_batch)
+    a_row = (memory["activations"] + memory["logits"]) / recipe_micro_batch
+    fixed = sum(memory.values()) - memory["activations"] - memory["logits"]
+    max_rows = max(1, int((ROOM * hardware.memory - fixed) / a_row))
     busy = max(ceil(BUSY / settings.length), ceil(recipe_batch / hardware.devices))
-    wanted = micro_batch if hardware.processor else busy
-    each = 2 ** int(min(fitting, wanted)).bit_length() // 2  # a power of two, not above
-    most = max(recipe_batch, (tokens or inf) / LEAST_STEPS / settings.length)
-    while each > 1 and each * hardware.devices > most:
-        each //= 2
-    batch_size = max(recipe_batch, each * hardware.devices)
+    target = recipe_micro_batch if hardware.processor else busy
+    micro_batch = 2 ** int(min(max_rows, target)).bit_length() // 2  # a power of two, not above
+    max_batch = max(recipe_batch, (tokens or inf) / LEAST_STEPS / settings.length)
+    while micro_batch > 1 and micro_batch * hardware.devices > max_batch:
+        micro_batch //= 2
+    batch_size = max(recipe_batch, micro_batch * hardware.devices)
     factor = sqrt(batch_size / recipe_batch)
     return Suggested(
-        micro_batch=each,
+        micro_batch=micro_batch,
         batch_size=batch_size,
         learning_rates={name: lr * factor for name, lr in settings.optimizing.learning_rates.items()},
         precision=fastest_here() if hardware.processor else hardware.precision,
     )
 
 
-def _used(counted: Cost, hardware: Hardware, a_step: float | None) -> float | None:
+def _utilisation(cost: Cost, hardware: Hardware, a_step: float | None) -> float | None:
     """The part of the peak that the measured steps reached."""
-    return counted.a_step / a_step / hardware.peak if a_step else None
+    return cost.a_step / a_step / hardware.peak if a_step else None
 
 
-def compare_with_run(planned: Planned, run: Path) -> Planned:
+def compare_with_run(plan: Planned, run: Path) -> Planned:
     """The plan beside what a run of it really took, for as many steps as the run has taken."""
-    took = summarize(read_history(run))
-    if not took.step or planned.seconds_per_step is None:
+    status = summarize_run(read_history(run))
+    if not status.step or plan.seconds_per_step is None:
         raise BadInput(f"{run}: there is nothing to compare; it needs logged steps, and the plan --hardware or --data")
     beside = PlanVsRun(
         run=run,
-        steps=took.step,
-        planned=planned.seconds_per_step * took.step,
-        took=took.seconds,
-        tokens_planned=planned.batch_size * planned.length * took.step,
-        tokens=took.tokens,
+        steps=status.step,
+        planned=plan.seconds_per_step * status.step,
+        took=status.seconds,
+        tokens_planned=plan.batch_size * plan.length * status.step,
+        tokens=status.tokens,
     )
-    return replace(planned, compared=beside)
+    return replace(plan, compared=beside)
 
 
 def precision_of(run: Path) -> str:

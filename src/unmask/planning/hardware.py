@@ -84,8 +84,8 @@ def hardware_named(line: str, precision: str | None = None) -> Hardware:
     """
     count, device = re.fullmatch(r"(?:(\d+)\s*[x×*]\s*)?(.*)", line.strip(), re.I | re.S).groups()  # type: ignore[union-attr]
     devices = int(count or 1)
-    name, known = _known(device, line)
-    speeds = {kind: getattr(known, kind) for kind in (*HALF, SINGLE)}
+    name, accelerator = _find_accelerator(device, line)
+    speeds = {kind: getattr(accelerator, kind) for kind in (*HALF, SINGLE)}
     precision = precision or next(kind for kind, speed in speeds.items() if speed)
     if not devices or not speeds.get(precision):
         can = ", ".join(kind for kind, speed in speeds.items() if speed)
@@ -95,19 +95,19 @@ def hardware_named(line: str, precision: str | None = None) -> Hardware:
     return Hardware(
         name=f"{devices} × {name}",
         devices=devices,
-        memory=int(known.memory * 1e9),
+        memory=int(accelerator.memory * 1e9),
         peak=speeds[precision] * 1e12,
         precision=precision,
     )
 
 
-def _known(device: str, line: str) -> tuple[str, Accelerator]:
+def _find_accelerator(device: str, line: str) -> tuple[str, Accelerator]:
     """An accelerator by its name, however it is spelt, or by its own figures."""
     if figures := UNNAMED.fullmatch(device.strip()):
         speed = float(figures["speed"])
         return device.strip(), Accelerator(float(figures["memory"]), speed, speed, speed)
-    spelt = {_letters(name): name for name in ACCELERATORS}
-    name = spelt.get(_letters(device)) or spelt.get("rtx" + _letters(device))
+    spellings = {_letters(name): name for name in ACCELERATORS}
+    name = spellings.get(_letters(device)) or spellings.get("rtx" + _letters(device))
     if name is None:
         names = ", ".join(ACCELERATORS)
         raise BadInput(f"--hardware {line}: known are {names}; for another give its figures: 4x100TFLOPS/32GB")
@@ -139,9 +139,9 @@ def product_speed(precision: str) -> float:
     matrix = torch.ones(SIDE, SIDE, dtype=PRECISIONS[precision])
     best = float("inf")
     for _ in range(TRIALS):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         matrix @ matrix
-        best = min(best, time.perf_counter() - begun)
+        best = min(best, time.perf_counter() - start)
     return 2 * SIDE**3 / best
 
 

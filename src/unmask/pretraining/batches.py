@@ -55,14 +55,14 @@ class MaskedBatches:
         """The batch of some blocks; they may lie in two epochs or, on little text, in many."""
         begin, end, hides, progress = blocks
         masking = self.masking if hides else None
-        parts: list[tuple[Blocks, Corrupted]] = []
+        by_epoch: list[tuple[Blocks, Corrupted]] = []
         while begin < end:
             epoch, number = divmod(begin, self.per_epoch)
             count = min(end - begin, self.per_epoch - number)
             rows = self._blocks(self.plan(epoch), np.arange(number, number + count))
-            parts.append((rows, self._hide(rows, masking, progress)))
+            by_epoch.append((rows, self._hide(rows, masking, progress)))
             begin += count
-        return collate(*(parts[0] if len(parts) == 1 else _stacked(parts, self.vocabulary.pad)))
+        return collate(*(by_epoch[0] if len(by_epoch) == 1 else _join_epochs(by_epoch, self.vocabulary.pad)))
 
     def _blocks(self, plan: Packing, numbers: Integers) -> Blocks:
         blocks = read_blocks(self.stream, plan, numbers, self.vocabulary, multiple=1 if self.packs else ROUND)
@@ -95,27 +95,27 @@ def _plan(batches: MaskedBatches, epoch: int) -> Packing:
         pieces = sample_pieces(pieces, batches.sampling, seed=seed, epoch=epoch)
     if batches.packs:
         return packed(pieces, length, seed=seed, epoch=epoch)
-    begun = epoch * len(pieces.starts) % batches.batch_size % batches.micro_batch
-    return grouped(pieces, length, rows=batches.micro_batch, offset=begun, seed=seed, epoch=epoch)
+    offset = epoch * len(pieces.starts) % batches.batch_size % batches.micro_batch
+    return grouped(pieces, length, rows=batches.micro_batch, offset=offset, seed=seed, epoch=epoch)
 
 
-def _stacked(parts: list[tuple[Blocks, Corrupted]], pad: int) -> tuple[Blocks, Corrupted]:
+def _join_epochs(by_epoch: list[tuple[Blocks, Corrupted]], pad: int) -> tuple[Blocks, Corrupted]:
     """Blocks of several epochs as one, rows padded to the longest."""
-    width = max(blocks.ids.shape[1] for blocks, _ in parts)
+    width = max(blocks.ids.shape[1] for blocks, _ in by_epoch)
 
     def wide(rows: np.ndarray, filler: int = 0) -> np.ndarray:
         return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=filler)
 
-    def widened(some: Corrupted) -> Corrupted:
-        kept = {name: rows for name in ("order", "documents") if (rows := getattr(some, name)) is not None}
-        rows = {name: wide(rows) for name, rows in kept.items()}
-        return replace(some, ids=wide(some.ids, pad), hidden=wide(some.hidden), **rows)
+    def widen(examples: Corrupted) -> Corrupted:
+        optional = {name: rows for name in ("order", "documents") if (rows := getattr(examples, name)) is not None}
+        rows = {name: wide(rows) for name, rows in optional.items()}
+        return replace(examples, ids=wide(examples.ids, pad), hidden=wide(examples.hidden), **rows)
 
     blocks = Blocks(
-        ids=np.concatenate([wide(b.ids, pad) for b, _ in parts]),
-        word_starts=np.concatenate([wide(b.word_starts) for b, _ in parts]),
-        documents=np.concatenate([wide(b.documents) for b, _ in parts]),
-        numbers=np.concatenate([b.numbers for b, _ in parts]),
-        epoch=parts[0][0].epoch,
+        ids=np.concatenate([wide(b.ids, pad) for b, _ in by_epoch]),
+        word_starts=np.concatenate([wide(b.word_starts) for b, _ in by_epoch]),
+        documents=np.concatenate([wide(b.documents) for b, _ in by_epoch]),
+        numbers=np.concatenate([b.numbers for b, _ in by_epoch]),
+        epoch=by_epoch[0][0].epoch,
     )
-    return blocks, join_examples([widened(some) for _, some in parts])
+    return blocks, join_examples([widen(examples) for _, examples in by_epoch])

@@ -15,7 +15,7 @@ from unmask.models.load import quietly
 from unmask.objectives.text import Card, Export
 from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.tokens.store.dataset import Dataset
-from unmask.training.job import Finished
+from unmask.training.job import FinishedRun
 
 WEIGHTS = "model.safetensors"
 
@@ -32,10 +32,10 @@ def export_model(export: Export, dataset: Dataset, out: Path, card: str) -> None
 
 
 def model_card(
-    card: Card, recipe: Recipe, dataset: Dataset, finished: Finished, *, epochs: float, fixed_masks: bool
+    card: Card, recipe: Recipe, dataset: Dataset, finished_run: FinishedRun, *, epochs: float, fixed_masks: bool
 ) -> str:
     """What the model was made of and how well it does."""
-    manifest, settings, description = dataset.manifest, recipe.settings, finished.description
+    manifest, settings, description = dataset.manifest, recipe.settings, finished_run.description
     return f"""---
 library_name: transformers
 pipeline_tag: {card.pipeline}
@@ -47,17 +47,17 @@ tags: [unmask, {recipe.family}]
 
 | | |
 |---|---|
-| model | {recipe.family}, {finished.parameters:,} parameters |
+| model | {recipe.family}, {finished_run.parameters:,} parameters |
 | data | {manifest["counts"]["train"]:,} documents, {manifest["tokens"]["train"]:,} tokens |
 | data fingerprint | `{dataset.fingerprint}` |
 | tokenizer | {manifest["settings"]["tokenizer"]}, {dataset.vocabulary.size:,} tokens |
 | objective | `{settings.objective}` |
-| hidden | {_hidden(settings)} |
+| hidden | {_masking_line(settings)} |
 | blocks | {settings.length} tokens; documents do not see each other |
-| seen | {finished.tokens:,} tokens in {finished.steps:,} steps ({epochs:.1f} passes) |
+| seen | {finished_run.tokens:,} tokens in {finished_run.steps:,} steps ({epochs:.1f} passes) |
 | seed | {description["seed"]} |
 
-{_measured(finished, fixed_masks)}
+{_figures_table(finished_run, fixed_masks)}
 
 ```python
 {card.example.replace("[MASK]", dataset.tokenizer().mask_token)}
@@ -67,7 +67,7 @@ It knows what its text knows and repeats what its text says: measure it on your 
 """
 
 
-def _hidden(settings: PretrainSettings) -> str:
+def _masking_line(settings: PretrainSettings) -> str:
     if settings.policy is None:
         return "nothing"
     redrawn = "the same in each epoch" if settings.static_masks else "fresh masks each epoch"
@@ -75,9 +75,9 @@ def _hidden(settings: PretrainSettings) -> str:
     return f"policy `{settings.policy}`{rate}, {redrawn}"
 
 
-def _measured(finished: Finished, fixed_masks: bool) -> str:
+def _figures_table(finished_run: FinishedRun, fixed_masks: bool) -> str:
     """What was measured on held-out text, as a table."""
-    figures = {name: value for name, value in finished.figures.items() if isfinite(value)}
+    figures = {name: value for name, value in finished_run.figures.items() if isfinite(value)}
     predictions = f"{figures.pop('predictions'):,.0f}"
     cells = {"loss": f"{figures.pop('loss'):.3f}", "perplexity": f"{figures.pop('perplexity'):.1f}"}
     how = f"{predictions} predictions"
@@ -86,5 +86,5 @@ def _measured(finished: Finished, fixed_masks: bool) -> str:
         cells["masked-token accuracy"] = f"{figures.pop('accuracy'):.1%}"
     cells |= {name.replace("_", " "): f"{value:.3f}" for name, value in figures.items()}
     rows = (cells, ["---"] * len(cells), cells.values())
-    moment = "" if finished.step == finished.steps else f" the best moment, step {finished.step:,},"
+    moment = "" if finished_run.step == finished_run.steps else f" the best moment, step {finished_run.step:,},"
     return f"On held-out text,{moment} {how}:\n\n" + "\n".join(f"| {' | '.join(row)} |" for row in rows)

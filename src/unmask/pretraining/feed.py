@@ -36,10 +36,10 @@ class Feed:
         """How many blocks a micro-batch has."""
         return self.preparer.micro_batch
 
-    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[PlannedBatch]:
+    def plan_step(self, step: int, indices: Iterable[int] | None = None) -> Iterator[PlannedBatch]:
         """The micro-batches of a step, or some of them: their numbers, their objectives and their blocks."""
         rows, micro_batch, progress = self.preparer.batch_size, self.preparer.micro_batch, self._progress(step)
-        for nth in range(self.micro_batches) if which is None else which:
+        for nth in range(self.micro_batches) if indices is None else indices:
             number = step * self.micro_batches + nth
             objective = self.curriculum.at(progress, number)
             begin = step * rows + nth * micro_batch

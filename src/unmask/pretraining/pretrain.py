@@ -20,7 +20,7 @@ from unmask.corruption.policy import policies_with
 from unmask.corruption.schedule import MaskingSchedule, parse_schedule
 from unmask.errors import BadInput
 from unmask.files import digest, sha256_of
-from unmask.models.families.family import FAMILIES, build
+from unmask.models.families.family import FAMILIES, build_model
 from unmask.models.init import set_unigram_bias
 from unmask.objectives import curriculum as curricula
 from unmask.objectives.curriculum import Curriculum
@@ -39,7 +39,7 @@ from unmask.tokens.spans.phrases import phrase_lexicon, read_phrases
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.sentinels import sentinels_for
 from unmask.training.budget import Budget
-from unmask.training.job import Finished, Job
+from unmask.training.job import FinishedRun, Job
 from unmask.training.machine.computing import PLAIN, Computing
 from unmask.training.run_job import Saving, run_job
 
@@ -68,7 +68,7 @@ class Pretraining:
     def of(cls, dataset: Dataset, recipe: Recipe, seed: int = 0) -> Pretraining:
         """Read the settings; what cannot be trained is told here."""
         settings = recipe.settings
-        curriculum = curricula.parse(settings.objective)
+        curriculum = curricula.parse_curriculum(settings.objective)
         masking = masking_for(settings, curriculum)
         if masking is not None and masking.needs_sentinels:
             dataset = dataset.with_sentinels(sentinels_for(masking, settings.length))
@@ -78,8 +78,8 @@ class Pretraining:
         if settings.phrases is not None:
             phrases = tuple(read_phrases(settings.phrases))
         if masking is not None and phrases:
-            marked = phrase_lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
-            lexicons = dict.fromkeys(masking.spanned, marked)
+            lexicon = phrase_lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
+            lexicons = dict.fromkeys(masking.spanned, lexicon)
         elif masking is not None:
             spans = marked_spans(dataset, masking, "train")
         return cls(recipe, dataset, seed, curriculum, masking, phrases, lexicons, spans)
@@ -119,8 +119,8 @@ class Pretraining:
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)  # of what the objective adds to the model
             learner: Module = self.objective.learner(
-                lambda **changed: build(
-                    vocabulary=vocabulary, length=settings.length, seed=self.seed, **{**model, **changed}
+                lambda **overrides: build_model(
+                    vocabulary=vocabulary, length=settings.length, seed=self.seed, **{**model, **overrides}
                 )
             )
         set_unigram_bias(learner, vocabulary.counts)
@@ -211,7 +211,7 @@ def pretrain(
     dataset = Dataset.open(data)
     pretraining = Pretraining.of(dataset, recipe, seed)
     say_if_unusual(recipe.family, dataset)
-    finished = run_job(
+    finished_run = run_job(
         pretraining.job(),
         out,
         budget,
@@ -221,23 +221,23 @@ def pretrain(
         computing=computing,
         workers=workers,
     )
-    figures = dict(finished.figures)
+    figures = dict(finished_run.figures)
     loss, accuracy = figures.pop("loss"), figures.pop("accuracy")
     for name in ("perplexity", "predictions"):
         figures.pop(name)
     return Trained(
-        path=finished.path,
-        model=finished.path / "model",
+        path=finished_run.path,
+        model=finished_run.path / "model",
         recipe=recipe.name,
-        parameters=finished.parameters,
-        steps=finished.steps,
-        tokens=finished.tokens,
-        seconds=finished.seconds,
+        parameters=finished_run.parameters,
+        steps=finished_run.steps,
+        tokens=finished_run.tokens,
+        seconds=finished_run.seconds,
         loss=loss,
         accuracy=accuracy,
         figures={name: value for name, value in figures.items() if isfinite(value)},
         fills=fills_blanks(pretraining.objective),
-        weights_sha256=sha256_of(finished.path / "model" / WEIGHTS),
+        weights_sha256=sha256_of(finished_run.path / "model" / WEIGHTS),
     )
 
 
@@ -251,12 +251,12 @@ def say_if_unusual(family: str, dataset: Dataset) -> None:
         )
 
 
-def export(pretraining: Pretraining, learner: Module, finished: Finished) -> None:
+def export(pretraining: Pretraining, learner: Module, finished_run: FinishedRun) -> None:
     """Write the model directories of a run, each with its card."""
     dataset, objective, recipe = pretraining.dataset, pretraining.objective, pretraining.recipe
-    epochs = finished.steps / (pretraining.batches().per_epoch / recipe.settings.batch_size)
+    epochs = finished_run.steps / (pretraining.batches().per_epoch / recipe.settings.batch_size)
     fixed_masks = objective.masked_lm(learner) is not None
     for name, model in objective.exports(learner).items():
         says = model.card or objective.card
-        card = model_card(says, recipe, dataset, finished, epochs=epochs, fixed_masks=fixed_masks)
-        export_model(model, dataset, finished.path / name, card)
+        card = model_card(says, recipe, dataset, finished_run, epochs=epochs, fixed_masks=fixed_masks)
+        export_model(model, dataset, finished_run.path / name, card)

@@ -14,8 +14,7 @@ from typing import Any
 from unmask.corruption.schedule import parse_schedule
 from unmask.errors import BadInput
 from unmask.models.families.sizes import SIZES
-from unmask.objectives.curriculum import Curriculum
-from unmask.objectives.curriculum import parse as parse_curriculum
+from unmask.objectives.curriculum import Curriculum, parse_curriculum
 from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.training.optimizer import Optimizing
 
@@ -76,10 +75,10 @@ PAPERS = {
 }
 
 
-def recipe(name: str, **changes: Any) -> Recipe:
+def recipe_named(name: str, **changes: Any) -> Recipe:
     """The recipe of a name: a kind, a size or both; `changes` are settings of `PretrainSettings` to take instead.
 
-    >>> [(made.family, made.size) for made in map(recipe, ("mini", "bert", "bert-wwm-tiny"))]
+    >>> [(made.family, made.size) for made in map(recipe_named, ("mini", "bert", "bert-wwm-tiny"))]
     [('modernbert', 'mini'), ('bert', 'mini'), ('bert', 'tiny')]
     """
     kind, _, size = name.rpartition("-") if name.rpartition("-")[2] in SIZES else (name, "", DEFAULT_SIZE)
@@ -94,7 +93,7 @@ def recipe(name: str, **changes: Any) -> Recipe:
     settings = replace(settings, objective=str(curriculum))  # by its own names, whatever it was asked for by
     for objective in curriculum.objectives:
         if objective.families is not None and KINDS[kind].family not in objective.families:
-            fitting = ", ".join(each for each, made in KINDS.items() if made.family in objective.families)
+            fitting = ", ".join(other for other, definition in KINDS.items() if definition.family in objective.families)
             raise BadInput(f"--recipe {kind}: the objective {objective.name} does not train it; it trains {fitting}")
     if "objective" in changes and "policy" not in changes:
         settings = with_fitting_policy(settings, curriculum, changes.get("rate"))

@@ -26,9 +26,9 @@ class PretrainSettings:
     optimizing: Optimizing = field(default_factory=Optimizing)
 
     def __post_init__(self) -> None:
-        for name, least in (("length", 3), ("batch_size", 1), ("micro_batch", 1)):
-            if (value := getattr(self, name)) < least:
-                raise BadInput(f"--{name.replace('_', '-')} {value}: give {least} or more")
+        for name, minimum in (("length", 3), ("batch_size", 1), ("micro_batch", 1)):
+            if (value := getattr(self, name)) < minimum:
+                raise BadInput(f"--{name.replace('_', '-')} {value}: give {minimum} or more")
 
 
 @dataclass(frozen=True, kw_only=True)

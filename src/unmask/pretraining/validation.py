@@ -57,7 +57,7 @@ class MaskedValidation:
     @property
     def tokens(self) -> int:
         """How many tokens a measurement on all held-out text takes."""
-        return sum(each.tokens for each in (self.fixed_masks, self.own_examples) if each is not None)
+        return sum(examples.tokens for examples in (self.fixed_masks, self.own_examples) if examples is not None)
 
     def measure(self, learner: Module, limit: int | None, world: World) -> dict[str, float]:
         """Loss and accuracy on held-out text, and what the objective says of itself there."""
@@ -80,11 +80,11 @@ def measure_masks(
     """Loss and accuracy on the fixed held-out examples, whose batches the processes share."""
     loss, correct, predictions = 0.0, 0.0, 0.0
     with evaluating(model):
-        for held_out, mine in world.padded_share(examples.batches(limit=limit)):
-            restored = mlm.restore(model, held_out.batch)
-            loss += mine * restored.loss.item()
-            correct += mine * int(restored.correct.item())
-            predictions += mine * restored.predicted
+        for held_out, is_mine in world.padded_share(examples.batches(limit=limit)):
+            result = mlm.restore(model, held_out.batch)
+            loss += is_mine * result.loss.item()
+            correct += is_mine * int(result.correct.item())
+            predictions += is_mine * result.predicted
     loss, correct, predictions = world.total(loss, correct, predictions)
     count = max(1, predictions)
     return {"loss": loss / count, "accuracy": correct / count, "predictions": predictions}
@@ -97,10 +97,10 @@ def measure_objective(
     """What an objective measures of itself on held-out examples of its own kind, which the processes share."""
     sums = Sums([objective])
     with evaluating(learner):
-        for number, (held_out, mine) in enumerate(world.padded_share(examples.batches(limit=limit))):
+        for number, (held_out, is_mine) in enumerate(world.padded_share(examples.batches(limit=limit))):
             torch.manual_seed(micro_batch_seed(examples.seed, number * world.size + world.rank))
             outcome = objective.outcome(learner, held_out.batch)
-            if mine:
+            if is_mine:
                 sums.count(objective, held_out.batch)
                 sums.add(objective, outcome)
     sums.reduce_counts(world)

@@ -24,13 +24,13 @@ def figure_titles(description: Mapping[str, Any]) -> tuple[FigureTitle, ...]:
         return (LOSS,)
 
 
-def flat(settings: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+def flatten_settings(settings: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     """Nested settings by dotted names.
 
-    >>> flat({"seed": 0, "recipe": {"name": "mini", "training": {"length": 128}}})
+    >>> flatten_settings({"seed": 0, "recipe": {"name": "mini", "training": {"length": 128}}})
     {'seed': 0, 'recipe.name': 'mini', 'recipe.training.length': 128}
     """
     fields: dict[str, Any] = {}
     for name, value in settings.items():
-        fields |= flat(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
+        fields |= flatten_settings(value, f"{before}{name}.") if isinstance(value, dict) else {f"{before}{name}": value}
     return fields

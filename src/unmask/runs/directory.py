@@ -11,7 +11,7 @@ run/
   model/           the model, as transformers loads it
 
 In: what is asked for. Out: a directory that belongs to one process at a time, and that goes on only as what it was.
-`claim`, `read_sealed` and `refuse_differences` are for every directory that long work is done in.
+`claim_directory`, `read_sealed` and `refuse_differences` are for every directory that long work is done in.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 
 from unmask.errors import BadInput, Damaged, Interrupted, Refused, Terminated
 from unmask.files import SEAL, saving, seal_holds, sealed, write_json, write_text
-from unmask.runs.description import flat
+from unmask.runs.description import flatten_settings
 
 FORMAT = 2
 LOCK, METRICS, DESCRIPTION = ".lock", "metrics.jsonl", "run.json"
@@ -86,7 +86,7 @@ class Run:
         if self.also is not None:
             self.also(figures)
 
-    def logged(self) -> Iterator[dict[str, Any]]:
+    def read_log(self) -> Iterator[dict[str, Any]]:
         """What was logged, line by line."""
         with self.metrics.open(encoding="utf-8") as file:
             yield from map(json.loads, file)
@@ -95,8 +95,8 @@ class Run:
         """Take back what was logged after a step, and the end: it is going to happen again."""
         if not self.metrics.exists():
             return
-        kept = [line for line in self.metrics.read_text(encoding="utf-8").splitlines() if _up_to(line, step)]
-        write_text(self.metrics, "".join(f"{line}\n" for line in kept))
+        lines = [line for line in self.metrics.read_text(encoding="utf-8").splitlines() if _up_to(line, step)]
+        write_text(self.metrics, "".join(f"{line}\n" for line in lines))
 
 
 def _up_to(line: str, step: int) -> bool:
@@ -114,21 +114,21 @@ def open_run(path: Path, settings: Mapping[str, Any], *, resume: bool) -> Iterat
 
     What is asked for must be what the run is; the first field that differs is named.
     """
-    asked: dict[str, Any] = json.loads(json.dumps(settings))  # as it comes back from run.json: tuples are lists there
-    with claim(path, resume=resume, doing="training") as there:
+    request: dict[str, Any] = json.loads(json.dumps(settings))  # as it comes back from run.json: tuples are lists there
+    with claim_directory(path, resume=resume, doing="training") as occupied:
         description = path / DESCRIPTION
-        if there and not description.exists() and not _abandoned(path):
+        if occupied and not description.exists() and not _is_abandoned(path):
             raise Refused(f"{path}: has files but no run.json, so it is not a run; choose another --out")
         if description.exists():
             before = read_description(path)
-            budget = {"budget": None} if asked.get("budget") is None else {}  # then it is the run's own
-            refuse_differences(path, {name: before.get(name) for name in asked} | budget, asked, free=FREE)
+            budget = {"budget": None} if request.get("budget") is None else {}  # then it is the run's own
+            refuse_differences(path, {name: before.get(name) for name in request} | budget, request, free=FREE)
             yield Run(path, before)
         else:
             with saving(path):
                 (path / "README.md").write_text(README, encoding="utf-8")
             with _cleared_unless_begun(path):
-                yield Run(path, asked)
+                yield Run(path, request)
 
 
 @contextmanager
@@ -142,7 +142,7 @@ def _cleared_unless_begun(path: Path) -> Iterator[None]:
         raise
 
 
-def describe(run: Run, steps: int, threads: int, *, write: bool = True) -> Run:
+def describe_run(run: Run, steps: int, threads: int, *, write: bool = True) -> Run:
     """Settle what was left to the start of the run: how many steps the budget buys, on how many threads."""
     description = {**run.description, "steps": steps, "threads": threads}
     if write:
@@ -164,23 +164,23 @@ def read_description(path: Path) -> dict[str, Any]:
     return description
 
 
-def _abandoned(path: Path) -> bool:
+def _is_abandoned(path: Path) -> bool:
     """Whether a run stopped here before it had begun: only the README was written."""
-    return {each.name for each in path.iterdir()} <= {LOCK, "README.md", f".{DESCRIPTION}.writing"}
+    return {entry.name for entry in path.iterdir()} <= {LOCK, "README.md", f".{DESCRIPTION}.writing"}
 
 
 @contextmanager
-def claim(path: Path, *, resume: bool, doing: str, lock: str = LOCK) -> Iterator[bool]:
+def claim_directory(path: Path, *, resume: bool, doing: str, lock: str = LOCK) -> Iterator[bool]:
     """Have a directory to oneself while the block runs; whether something is there, which only `resume` allows."""
     if path.is_file():
         raise BadInput(f"{path}: is a file; --out names a directory")
-    there = path.is_dir() and any(each.name != lock for each in path.iterdir())
-    if there and not resume:
+    occupied = path.is_dir() and any(entry.name != lock for entry in path.iterdir())
+    if occupied and not resume:
         raise Refused(f"{path}: is not empty; add --resume to go on with it, or choose another --out")
     with saving(path):
         path.mkdir(parents=True, exist_ok=True)
     with _locked(path / lock, doing):
-        yield there
+        yield occupied
 
 
 def read_sealed(file: Path) -> dict[str, Any]:
@@ -195,14 +195,15 @@ def read_sealed(file: Path) -> dict[str, Any]:
 
 
 def refuse_differences(
-    path: Path, before: Mapping[str, Any], now: Mapping[str, Any], *, free: frozenset[str] = frozenset()
+    path: Path, before: Mapping[str, Any], after: Mapping[str, Any], *, free: frozenset[str] = frozenset()
 ) -> None:
     """Refuse to go on with other work than what is there, by the name of what differs."""
-    old, new = flat(before), flat(now)
-    for field in dict.fromkeys((*new, *old)):
-        if old.get(field) != new.get(field) and field not in free:
+    old_fields, new_fields = flatten_settings(before), flatten_settings(after)
+    for field in dict.fromkeys((*new_fields, *old_fields)):
+        old_value, new_value = old_fields.get(field), new_fields.get(field)
+        if old_value != new_value and field not in free:
             raise Refused(
-                f"{path}: cannot go on: {field} was {_short(old.get(field))} and is now {_short(new.get(field))}; "
+                f"{path}: cannot go on: {field} was {_short(old_value)} and is now {_short(new_value)}; "
                 "give the same as before, or start anew with another --out"
             )
 
@@ -216,7 +217,7 @@ def _short(value: Any) -> str:
 def _locked(lock: Path, doing: str) -> Iterator[None]:
     """One process at a time; the lock goes with the process, however it ends."""
     with saving(lock), lock.open("a+") as file:
-        if not _taken(file.fileno()):
+        if not _try_lock(file.fileno()):
             file.seek(0)
             owner = file.read().strip() or "?"
             raise Refused(f"{lock.parent}: another process ({owner}) is {doing} here; wait for it or stop it")
@@ -226,7 +227,7 @@ def _locked(lock: Path, doing: str) -> Iterator[None]:
         yield
 
 
-def _taken(handle: int) -> bool:
+def _try_lock(handle: int) -> bool:
     """Take the lock; whoever only looks whether it is held holds it for an instant, so try a few times."""
     for _ in range(LOOKS):
         try:

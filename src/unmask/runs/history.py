@@ -52,12 +52,12 @@ class History:
     foreign: bool = False  # made by a version whose runs this one does not read
 
     @property
-    def trained(self) -> list[Line]:
+    def step_lines(self) -> list[Line]:
         """The logged steps."""
         return [line for line in self.lines if _is_number(line.get("tokens")) and line["step"] > 0]
 
     @property
-    def validated(self) -> list[Line]:
+    def validation_lines(self) -> list[Line]:
         """The measurements on what is held out; the last may be of all of it."""
         headline = HELD_OUT + self.titles[0].name
         return [line for line in self.lines if isinstance(line.get(headline), int | float)]
@@ -68,7 +68,7 @@ class History:
         return figure_titles(self.description)
 
     @property
-    def logged(self) -> set[str]:
+    def figure_names(self) -> set[str]:
         """The names of all figures that were logged."""
         return {name for line in self.lines for name, value in line.items() if _is_number(value)}
 
@@ -79,8 +79,8 @@ class History:
             return "running"
         if self.problem:
             return "foreign" if self.foreign else "damaged"
-        ended = any(line.get("final") for line in self.lines) and (self.path / MODEL).is_dir()
-        return "finished" if ended else "stopped"
+        complete = any(line.get("final") for line in self.lines) and (self.path / MODEL).is_dir()
+        return "finished" if complete else "stopped"
 
     def curve(self, name: str) -> tuple[list[float], list[float]]:
         """A figure against the tokens seen, wherever it was logged as a finite number."""
@@ -101,17 +101,17 @@ class History:
     @cached_property
     def _progress(self) -> tuple[list[int], list[float]]:
         """Logged steps and the tokens seen at each, from the beginning."""
-        seen = {0: 0.0} | {line["step"]: float(line["tokens"]) for line in self.trained}
-        return list(seen), list(seen.values())
+        tokens_by_step = {0: 0.0} | {line["step"]: float(line["tokens"]) for line in self.step_lines}
+        return list(tokens_by_step), list(tokens_by_step.values())
 
     @property
     def seconds(self) -> float:
         """Spent on steps so far: what was logged tells the speed, and speaks for the steps in between."""
-        seen, seconds = 0, 0.0
-        for line in self.trained:
+        tokens, seconds = 0, 0.0
+        for line in self.step_lines:
             if line.get("tokens_per_second"):
-                seconds += (line["tokens"] - seen) / line["tokens_per_second"]
-            seen = line["tokens"]
+                seconds += (line["tokens"] - tokens) / line["tokens_per_second"]
+            tokens = line["tokens"]
         return seconds
 
 
@@ -149,24 +149,24 @@ def is_locked(path: Path) -> bool:
 
 def find_runs(folders: Iterable[Path]) -> Iterator[Path]:
     """Every run in these folders and below; what is inside a run is its own affair."""
-    seen: set[Path] = set()
+    visited: set[Path] = set()
     for folder in folders:
         if not folder.is_dir():
             raise BadInput(f"{folder}: is not a folder; name one that has runs in it")
         for place, below, _ in os.walk(folder):
-            here = Path(place)
-            if (here / DESCRIPTION).is_file() or is_locked(here):
+            path = Path(place)
+            if (path / DESCRIPTION).is_file() or is_locked(path):
                 below.clear()
-                if here.resolve() not in seen:
-                    seen.add(here.resolve())
-                    yield here
+                if path.resolve() not in visited:
+                    visited.add(path.resolve())
+                    yield path
             below[:] = sorted(name for name in below if not name.startswith("."))
 
 
-def summarize(history: History) -> RunStatus:
+def summarize_run(history: History) -> RunStatus:
     """A run in figures."""
-    last: Line = history.trained[-1] if history.trained else {}
-    measured = tuple(map(_validation, history.validated))
+    last: Line = history.step_lines[-1] if history.step_lines else {}
+    validations = tuple(map(_validation, history.validation_lines))
     names = [title.name for title in history.titles]
     return RunStatus(
         path=history.path,
@@ -177,12 +177,12 @@ def summarize(history: History) -> RunStatus:
         steps=history.description.get("steps"),
         tokens=int(last.get("tokens", 0)),
         figures={name: last[name] for name in (*names, "lr") if _is_number(last.get(name))},
-        tokens_per_second=_speed(history),
+        tokens_per_second=_tokens_per_second(history),
         seconds=history.seconds,
-        seconds_left=_left(history),
-        best=_best(measured, history.titles[0]),
-        last=measured[-1] if measured else None,
-        validations=measured,
+        seconds_left=_seconds_left(history),
+        best=_best(validations, history.titles[0]),
+        last=validations[-1] if validations else None,
+        validations=validations,
         age=_age(history.path),
         problem=history.problem,
     )
@@ -193,28 +193,28 @@ def _validation(line: Line) -> Validation:
     return Validation(line["step"], values, bool(line.get("final")))
 
 
-def _best(measured: Iterable[Validation], headline: FigureTitle) -> Validation | None:
+def _best(validations: Iterable[Validation], headline: FigureTitle) -> Validation | None:
     """The first of the best by the headline."""
     best: Validation | None = None
-    for each in measured:
-        value = each.figures[headline.name]
+    for validation in validations:
+        value = validation.figures[headline.name]
         if isfinite(value) and headline.improves(value, None if best is None else best.figures[headline.name]):
-            best = each
+            best = validation
     return best
 
 
-def _speed(history: History) -> float | None:
+def _tokens_per_second(history: History) -> float | None:
     """Tokens a second, lately."""
-    speeds = [line["tokens_per_second"] for line in history.trained[-RECENT:] if line.get("tokens_per_second")]
+    speeds = [line["tokens_per_second"] for line in history.step_lines[-RECENT:] if line.get("tokens_per_second")]
     return median(speeds) if speeds else None
 
 
-def _left(history: History) -> float | None:
+def _seconds_left(history: History) -> float | None:
     """How long the steps that remain take at the speed of the last ones."""
-    steps, speed = history.description.get("steps"), _speed(history)
+    steps, speed = history.description.get("steps"), _tokens_per_second(history)
     if not history.running or not steps or not speed:
         return None
-    last = history.trained[-1]
+    last = history.step_lines[-1]
     return float(max(0, steps - last["step"]) * last["tokens"] / last["step"] / speed)
 
 
@@ -243,8 +243,8 @@ def read_lines(metrics: Path) -> Iterator[Line]:
 
 def _can_go_on(checkpoints: Path) -> bool:
     """Whether there is no checkpoint, or one whose index and files are there; hashing the files takes a resume."""
-    kept = list(checkpoints.glob("step-*"))
-    return not kept or any(_looks_whole(path) for path in kept)
+    paths = list(checkpoints.glob("step-*"))
+    return not paths or any(_looks_whole(path) for path in paths)
 
 
 def _looks_whole(path: Path) -> bool:

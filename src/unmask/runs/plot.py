@@ -23,7 +23,7 @@ from unmask.runs.history import HELD_OUT, History
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of fonts on a terminal that belongs to the training
 
 INK, FAINT, GRID = "#1f2933", "#7b8794", "#e4e7eb"
-TRAINED, MEASURED, ALONE, SKIPPED = "#3b6fb6", "#d9480f", "#0b7285", "#e03131"
+TRAINING_COLOUR, HELD_OUT_COLOUR, SINGLE_COLOUR, SKIP_COLOUR = "#3b6fb6", "#d9480f", "#0b7285", "#e03131"
 STYLE: dict[Any, Any] = {
     "font.size": 10,
     "text.color": INK,
@@ -57,7 +57,7 @@ class Panel:
     noisy: bool = True  # from step to step, so that a running mean is easier to read
 
 
-MOST = 3  # large diagrams: more would be too small to read
+MAX_LARGE = 3  # large diagrams: more would be too small to read
 ALWAYS = (
     Panel("Learning rate", "lr", noisy=False),
     Panel("Gradient norm", "gradient_norm"),
@@ -67,11 +67,11 @@ ALWAYS = (
 
 def panels_of(history: History) -> tuple[list[Panel], list[Panel]]:
     """The diagrams of a run, large and small: what it measures on what is held out, and the rest of what it logs."""
-    titles, logged = history.titles, history.logged
-    measured = [title for title in titles if HELD_OUT + title.name in logged and title.name in logged] or [titles[0]]
-    large = [Panel(each.title, each.name, HELD_OUT + each.name, each.percent) for each in measured[:MOST]]
-    others = [title for title in titles if title not in measured and title.name in logged]
-    small = [Panel(each.title, each.name, percent=each.percent, noisy=False) for each in others]
+    titles, names = history.titles, history.figure_names
+    large_titles = [title for title in titles if HELD_OUT + title.name in names and title.name in names] or [titles[0]]
+    large = [Panel(title.title, title.name, HELD_OUT + title.name, title.percent) for title in large_titles[:MAX_LARGE]]
+    small_titles = [title for title in titles if title not in large_titles and title.name in names]
+    small = [Panel(title.title, title.name, percent=title.percent, noisy=False) for title in small_titles]
     return large, [ALWAYS[0], *small, *ALWAYS[1:]]
 
 
@@ -83,30 +83,30 @@ class Plot:
     svg: str
 
 
-def plot(history: History) -> Plot:
+def plot_run(history: History) -> Plot:
     """Draw a run."""
     with matplotlib.rc_context(STYLE):
-        figure, picture, page = drawn(history), io.BytesIO(), io.BytesIO()
+        figure, picture, page = draw_figure(history), io.BytesIO(), io.BytesIO()
         figure.savefig(picture, format="png")
         figure.savefig(page, format="svg", metadata=NOTHING)
     text = page.getvalue().decode()
     return Plot(picture.getvalue(), text[text.index("<svg") :])  # without the prologue of a file of its own
 
 
-def drawn(history: History) -> Figure:
+def draw_figure(history: History) -> Figure:
     """All panels, in places of their own: finding places for them would take longer than drawing them."""
     figure = Figure(figsize=(12, 7), dpi=110)
     large, small = panels_of(history)
-    for panels, bottom, top, between in ((large, 0.42, 0.95, 0.12), (small, 0.06, 0.29, 0.3)):
-        places = figure.add_gridspec(1, len(panels), left=0.05, right=0.985, bottom=bottom, top=top, wspace=between)
+    for panels, bottom, top, spacing in ((large, 0.42, 0.95, 0.12), (small, 0.06, 0.29, 0.3)):
+        places = figure.add_gridspec(1, len(panels), left=0.05, right=0.985, bottom=bottom, top=top, wspace=spacing)
         for column, panel in enumerate(panels):
-            _draw(figure.add_subplot(places[0, column]), panel, history)
+            _draw_panel(figure.add_subplot(places[0, column]), panel, history)
     return figure
 
 
-def _draw(axes: Axes, panel: Panel, history: History) -> None:
+def _draw_panel(axes: Axes, panel: Panel, history: History) -> None:
     tokens, values = history.curve(panel.figure)
-    colour = TRAINED if panel.held_out else ALONE
+    colour = TRAINING_COLOUR if panel.held_out else SINGLE_COLOUR
     if panel.noisy and len(values) > 2 * _window(values):
         axes.plot(tokens, values, color=colour, linewidth=0.7, alpha=0.3)
         values = smooth(values, _window(values))
@@ -115,8 +115,8 @@ def _draw(axes: Axes, panel: Panel, history: History) -> None:
         _held_out(axes, panel, history)
         if axes.get_legend_handles_labels()[1]:
             axes.legend(loc="best")
-    for seen in (line["tokens"] for line in history.trained if line.get("skipped")):
-        axes.axvline(seen, color=SKIPPED, linewidth=0.8, alpha=0.5)
+    for place in (line["tokens"] for line in history.step_lines if line.get("skipped")):
+        axes.axvline(place, color=SKIP_COLOUR, linewidth=0.8, alpha=0.5)
     axes.set_title(panel.title, loc="left")
     if panel.held_out:
         axes.set_xlabel("tokens seen")
@@ -132,16 +132,16 @@ def _held_out(axes: Axes, panel: Panel, history: History) -> None:
     tokens, values = history.curve(panel.held_out)
     if not values:
         return
-    axes.plot(tokens, values, "o-", color=MEASURED, linewidth=1.6, markersize=4, label="held out")
-    said = f"{values[-1]:.1%}" if panel.percent else f"{values[-1]:.2f}"
+    axes.plot(tokens, values, "o-", color=HELD_OUT_COLOUR, linewidth=1.6, markersize=4, label="held out")
+    label = f"{values[-1]:.1%}" if panel.percent else f"{values[-1]:.2f}"
     above = (-4, 9) if panel.percent else (-4, -16)
     axes.annotate(
-        said,
+        label,
         (tokens[-1], values[-1]),
         above,
         textcoords="offset points",
         ha="right",
-        color=MEASURED,
+        color=HELD_OUT_COLOUR,
         fontweight="bold",
     )
 

@@ -17,8 +17,8 @@ from typing import Any
 from unmask.files import write_bytes, write_text
 from unmask.quantities import brief, duration
 from unmask.results import RunStatus
-from unmask.runs.description import flat
-from unmask.runs.history import HELD_OUT, History, read_history, summarize
+from unmask.runs.description import flatten_settings
+from unmask.runs.history import HELD_OUT, History, read_history, summarize_run
 
 PLOT, PAGE = "plot.png", "report.html"
 
@@ -62,18 +62,18 @@ details table { margin-top: 12px; }
 
 def write_report(path: Path, facts: Mapping[str, str] | None = None, *, going_on: bool = False) -> None:
     """Write the plot and the page of the run as it stands; who trains it says whether it goes on."""
-    from unmask.runs.plot import plot  # matplotlib takes a second to load
+    from unmask.runs.plot import plot_run  # matplotlib takes a second to load
 
     history = replace(read_history(path), running=going_on)
-    drawn = plot(history)
-    write_bytes(path / PLOT, drawn.png)
-    write_text(path / PAGE, page(history, drawn.svg, facts or {}))
+    run_plot = plot_run(history)
+    write_bytes(path / PLOT, run_plot.png)
+    write_text(path / PAGE, render_page(history, run_plot.svg, facts or {}))
 
 
-def page(history: History, svg: str, facts: Mapping[str, str]) -> str:
+def render_page(history: History, svg: str, facts: Mapping[str, str]) -> str:
     """The whole page."""
-    run = summarize(history)
-    name = history.path.resolve().name
+    run = summarize_run(history)
+    name, settings = history.path.resolve().name, _html_table(flatten_settings(history.description))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -86,14 +86,14 @@ def page(history: History, svg: str, facts: Mapping[str, str]) -> str:
 <main>
 <header><h1>{escape(name)}</h1><span class="state {escape(run.state)}">{escape(run.state)}</span>
 <span class="faint">{escape(run.recipe)} · {time.strftime("%Y-%m-%d %H:%M")}</span></header>
-<div class="cards">{"".join(_card(*each) for each in _headline_figures(run))}</div>
+<div class="cards">{"".join(_card(*card) for card in _headline_figures(run))}</div>
 <section>{svg}</section>
 <div class="two">
-<section><h2>What was trained, on what</h2>{_table(_told(history, facts))}</section>
+<section><h2>What was trained, on what</h2>{_html_table(_description_rows(history, facts))}</section>
 <section><h2>How to use it</h2>{_use(run, history)}</section>
 </div>
 <section><h2>On what is held out</h2>{_validations(history)}</section>
-<section><details><summary>Every setting</summary>{_table(flat(history.description))}</details></section>
+<section><details><summary>Every setting</summary>{settings}</details></section>
 </main>
 </body>
 </html>
@@ -101,10 +101,10 @@ def page(history: History, svg: str, facts: Mapping[str, str]) -> str:
 
 
 def _headline_figures(run: RunStatus) -> Iterable[tuple[str, str]]:
-    measured = {} if run.last is None else run.last.figures
+    figures = {} if run.last is None else run.last.figures
     for title in run.titles:
-        if title.name in measured:
-            yield title.spelt(measured[title.name]), f"{title.title}, held out"
+        if title.name in figures:
+            yield title.spelt(figures[title.name]), f"{title.title}, held out"
     yield brief(run.tokens), "tokens seen"
     yield f"{run.step:,}", f"of {run.steps:,} steps" if run.steps else "steps"
     yield duration(run.seconds), "spent on steps"
@@ -114,11 +114,16 @@ def _card(figure: str, name: str) -> str:
     return f'<div class="card"><b>{escape(figure)}</b><span>{escape(name)}</span></div>'
 
 
-def _told(history: History, facts: Mapping[str, str]) -> dict[str, str]:
+def _description_rows(history: History, facts: Mapping[str, str]) -> dict[str, str]:
     """What the run is, in words."""
-    known = history.description
-    told = {"what": known.get("name"), **facts, "seed": known.get("seed"), "unmask": known.get("unmask")}
-    return {name: str(value) for name, value in told.items() if value is not None}
+    description = history.description
+    rows = {
+        "what": description.get("name"),
+        **facts,
+        "seed": description.get("seed"),
+        "unmask": description.get("unmask"),
+    }
+    return {name: str(value) for name, value in rows.items() if value is not None}
 
 
 def _use(run: RunStatus, history: History) -> str:
@@ -134,12 +139,12 @@ def _code(text: str) -> str:
 
 
 def _validations(history: History) -> str:
-    if not history.validated:
+    if not history.validation_lines:
         return "<p>Nothing was measured yet.</p>"
-    titles = [title for title in history.titles if HELD_OUT + title.name in history.logged]
-    heads = "".join(f"<th>{escape(name)}</th>" for name in ("step", "tokens seen", *(each.title for each in titles)))
+    titles = [title for title in history.titles if HELD_OUT + title.name in history.figure_names]
+    heads = "".join(f"<th>{escape(name)}</th>" for name in ("step", "tokens seen", *(title.title for title in titles)))
     rows = []
-    for line in history.validated:
+    for line in history.validation_lines:
         values = [(title, line.get(HELD_OUT + title.name)) for title in titles]
         cells = [
             f"{line['step']:,}" + (", all of it" if line.get("final") else ""),
@@ -150,6 +155,6 @@ def _validations(history: History) -> str:
     return f'<table class="figures"><tr>{heads}</tr>{"".join(rows)}</table>'
 
 
-def _table(rows: Mapping[str, Any]) -> str:
+def _html_table(rows: Mapping[str, Any]) -> str:
     cells = (f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in rows.items())
     return f"<table>{''.join(cells)}</table>"

@@ -27,20 +27,20 @@ class Reporter:
 
     path: Path
     facts: Mapping[str, str]
-    wanted: bool = True
+    enabled: bool = True
     seldom: float = SELDOM
-    written: float = field(default_factory=time.monotonic)
+    write_time: float = field(default_factory=time.monotonic)
 
-    def now_and_then(self) -> None:
+    def write_if_due(self) -> None:
         """Write it if the last is long ago."""
-        if time.monotonic() - self.written >= self.seldom:
+        if time.monotonic() - self.write_time >= self.seldom:
             self.write(going_on=True)
 
     def write(self, *, going_on: bool) -> None:
         """Write it, or say in a line why not: a picture is never worth a run."""
-        if not self.wanted:
+        if not self.enabled:
             return
-        self.written = time.monotonic()
+        self.write_time = time.monotonic()
         try:
             write_report(self.path, self.facts, going_on=going_on)
         except Exception as error:
@@ -48,7 +48,7 @@ class Reporter:
 
 
 @contextmanager
-def reported(
+def open_reporter(
     run: Run, facts: Mapping[str, str], *, report: bool = True, tensorboard: bool = False
 ) -> Iterator[tuple[Run, Reporter]]:
     """The run with its events and its report, both up to date however the block ends."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from unmask import progress
 from unmask.errors import BadInput, Interrupted
 from unmask.results import RunList, RunStatus
-from unmask.runs.history import find_runs, read_history, summarize
+from unmask.runs.history import find_runs, read_history, summarize_run
 
 PATIENCE = 1.0  # seconds between two looks
 
@@ -23,45 +23,45 @@ Show = Callable[[RunStatus], None]  # tells somebody where the run stands now
 
 
 @contextmanager
-def nobody() -> Iterator[Show]:
+def no_display() -> Iterator[Show]:
     """What a library call shows: nothing."""
-    yield lambda now: None
+    yield lambda status: None
 
 
 def list_runs(folders: Iterable[Path]) -> RunList:
     """Every run below these folders, the last active first."""
     folders = tuple(folders)
     with progress.task("Looking for runs") as step:
-        found = []
+        statuses = []
         for path in find_runs(folders):
             with suppress(BadInput):  # it has only begun, and was given up since it was found
-                found.append(summarize(read_history(path)))
-            step(1, note=f"{len(found)} found")
-    return RunList(folders=folders, runs=tuple(sorted(found, key=lambda run: run.age)))
+                statuses.append(summarize_run(read_history(path)))
+            step(1, note=f"{len(statuses)} found")
+    return RunList(folders=folders, runs=tuple(sorted(statuses, key=lambda run: run.age)))
 
 
-def watch(
+def watch_run(
     path: Path,
     *,
     once: bool = False,
     seconds: float = PATIENCE,
-    display: Callable[[], AbstractContextManager[Show]] = nobody,
+    display: Callable[[], AbstractContextManager[Show]] = no_display,
 ) -> RunStatus:
     """Follow a run until its process ends, and say how it stands then; `once` looks and leaves."""
     if not path.is_dir():
         raise BadInput(f"{path}: is not a directory; name a run")
     if not seconds > 0:
         raise BadInput(f"--seconds {seconds}: give a number above 0")
-    now = summarize(read_history(path))
-    if once or now.state != "running":
-        return now
+    status = summarize_run(read_history(path))
+    if once or status.state != "running":
+        return status
     try:
         with display() as show:
-            while now.state == "running":
-                show(now)
+            while status.state == "running":
+                show(status)
                 time.sleep(seconds)
-                now = summarize(read_history(path))
-            show(now)
+                status = summarize_run(read_history(path))
+            show(status)
     except KeyboardInterrupt:
         raise Interrupted(f"no longer watching {path}; the run goes on") from None
-    return now
+    return status

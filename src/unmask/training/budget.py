@@ -41,12 +41,12 @@ class Budget:
                 raise BadInput(f"--{name} {value}: give a number above 0")
 
     @property
-    def given(self) -> bool:
+    def is_set(self) -> bool:
         """Whether there is one."""
         return any(value is not None for value in asdict(self).values())
 
 
-def steps_for(budget: Budget, job: Job, trial: Callable[[], Session], begun: float, world: World = ALONE) -> int:
+def steps_for(budget: Budget, job: Job, trial: Callable[[], Session], start: float, world: World = ALONE) -> int:
     """How many steps a budget buys; minutes are counted from `begun` and measured on a trial that is thrown away."""
     if budget.steps is not None:
         return budget.steps
@@ -60,9 +60,9 @@ def steps_for(budget: Budget, job: Job, trial: Callable[[], Session], begun: flo
     session = trial()
     a_step = seconds_a_step(session, CALIBRATION_SHARE * seconds, world)
     a_token = seconds_a_validated_token(session, world)
-    left = seconds - (time.perf_counter() - begun) - a_token * session.validation.tokens
+    remaining = seconds - (time.perf_counter() - start) - a_token * session.validation.tokens
     # each step brings its share of the validations with it
-    steps = int(left / (a_step + a_token * VALIDATIONS * VALIDATION_SHARE * job.tokens_a_step))
+    steps = int(remaining / (a_step + a_token * VALIDATIONS * VALIDATION_SHARE * job.tokens_a_step))
     return world.agree(max(1, steps))
 
 
@@ -70,12 +70,12 @@ def seconds_a_step(session: Session, seconds: float, world: World) -> float:
     """The median of a few steps from the middle of the run, where as much is hidden as on average; two warm up."""
     session.learner.train()
     middle = session.steps // 2
-    least, most = CALIBRATION_STEPS
+    fewest, most = CALIBRATION_STEPS
     options = StepOptions(precision=session.precision)
     times: list[float] = []
-    begun = time.perf_counter()
+    start = time.perf_counter()
     with task("Calibrating") as progress:
-        while world.agree(len(times) < least or (time.perf_counter() - begun < seconds and len(times) < most)):
+        while world.agree(len(times) < fewest or (time.perf_counter() - start < seconds and len(times) < most)):
             before = time.perf_counter()
             step = middle + len(times)
             take_step(session.learner, session.optimizer, session.source, step=step, world=world, options=options)
@@ -86,7 +86,7 @@ def seconds_a_step(session: Session, seconds: float, world: World) -> float:
 
 def seconds_a_validated_token(session: Session, world: World) -> float:
     """What measuring on what is held out takes."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     tokens = min(VALIDATION_TOKENS[0], session.validation.tokens)
     session.measure(tokens, world)
-    return (time.perf_counter() - begun) / max(1, tokens)
+    return (time.perf_counter() - start) / max(1, tokens)

@@ -50,8 +50,8 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> Path:
         hashes = {name: sha256_of(aside / name) for name in FILES}
         index = {"step": checkpoint.step, "state": checkpoint.state, "sha256": hashes}
         write_json(aside / INDEX, sealed(index))
-    for old in _steps(folder)[:-keep]:
-        shutil.rmtree(old, ignore_errors=True)  # what cannot be removed is no reason to stop
+    for stale in _steps(folder)[:-keep]:
+        shutil.rmtree(stale, ignore_errors=True)  # what cannot be removed is no reason to stop
     return path
 
 

@@ -37,9 +37,9 @@ class Gradients:
 
     def __init__(self, parameters: Iterable[Parameter], world: World) -> None:
         # what is cut up comes out of backward summed already
-        learnt = [parameter for parameter in parameters if parameter.requires_grad]
-        self.own = [parameter for parameter in learnt if not is_sharded(parameter)]
-        self.whole = len(self.own) == len(learnt)
+        trainable = [parameter for parameter in parameters if parameter.requires_grad]
+        self.replicated = [parameter for parameter in trainable if not is_sharded(parameter)]
+        self.all_replicated = len(self.replicated) == len(trainable)
         self.world = world
 
     def expect_last(self) -> None:
@@ -47,9 +47,9 @@ class Gradients:
 
     def start_again(self) -> None:
         """Take back what was computed in this round, for memory ran out on the way."""
-        if not self.whole:
+        if not self.all_replicated:
             raise self._too_late()
-        for parameter in self.own:
+        for parameter in self.replicated:
             parameter.grad = None
 
     def _too_late(self) -> BadInput:
@@ -71,49 +71,49 @@ class Overlapped(Gradients):
 
     def __init__(self, parameters: Iterable[Parameter], world: World) -> None:
         super().__init__(parameters, world)
-        self.buckets = in_buckets(self.own[::-1])  # backward comes to the last parameters first
-        self.awaited = [len(bucket) for bucket in self.buckets]
-        self.sent: list[tuple[Tensor, distributed.Work]] = []
+        self.buckets = in_buckets(self.replicated[::-1])  # backward comes to the last parameters first
+        self.pending = [len(bucket) for bucket in self.buckets]
+        self.transfers: list[tuple[Tensor, distributed.Work]] = []
         self.hooks: list[torch.utils.hooks.RemovableHandle] = []
 
     def expect_last(self) -> None:
         """Let each bucket go as soon as its parameters have their gradients."""
         for number, bucket in enumerate(self.buckets):
-            ready = partial(self._ready, number)
-            self.hooks += [parameter.register_post_accumulate_grad_hook(ready) for parameter in bucket]
+            hook = partial(self._on_gradient, number)
+            self.hooks += [parameter.register_post_accumulate_grad_hook(hook) for parameter in bucket]
 
     def start_again(self) -> None:
         """Take back what was computed, unless some of it has left."""
-        if self.sent:
+        if self.transfers:
             raise self._too_late()
         self._unhook()
-        self.awaited = [len(bucket) for bucket in self.buckets]
+        self.pending = [len(bucket) for bucket in self.buckets]
         super().start_again()
 
     def settle(self) -> None:
         """Send what nothing was waited for, and put the sums where they belong."""
         self._unhook()
-        while len(self.sent) < len(self.buckets):
+        while len(self.transfers) < len(self.buckets):
             self._send()
-        for bucket, (flat, way) in zip(self.buckets, self.sent, strict=True):
+        for bucket, (flat, way) in zip(self.buckets, self.transfers, strict=True):
             way.wait()
-            spread(flat, bucket)
+            unflatten_gradients(flat, bucket)
 
     def _unhook(self) -> None:
         while self.hooks:
             self.hooks.pop().remove()
 
-    def _ready(self, number: int, _parameter: Tensor) -> None:
-        self.awaited[number] -= 1
+    def _on_gradient(self, number: int, _parameter: Tensor) -> None:
+        self.pending[number] -= 1
         # processes meet bucket by bucket: none goes before the ones ahead of it, though it be ready
-        while len(self.sent) < len(self.buckets) and not self.awaited[len(self.sent)]:
+        while len(self.transfers) < len(self.buckets) and not self.pending[len(self.transfers)]:
             self._send()
 
     def _send(self) -> None:
-        flat = flattened(self.buckets[len(self.sent)])
+        flat = flatten_gradients(self.buckets[len(self.transfers)])
         way = distributed.all_reduce(flat, async_op=True)
         assert way is not None
-        self.sent.append((flat, way))
+        self.transfers.append((flat, way))
 
 
 class InOrder(Gradients):
@@ -123,20 +123,20 @@ class InOrder(Gradients):
 
     def end_round(self) -> None:
         """Add this round's gradients to the totals, the processes in their order."""
-        flat = flattened(self.own)
+        flat = flatten_gradients(self.replicated)
         rounds = [flat]
         if self.world.size > 1:
             rounds = [torch.empty_like(flat) for _ in range(self.world.size)]
             distributed.all_gather(rounds, flat)
         for gradient in rounds:
             self.totals = gradient.clone() if self.totals is None else self.totals.add_(gradient)
-        for parameter in self.own:
+        for parameter in self.replicated:
             parameter.grad = None
 
     def settle(self) -> None:
         """Put the totals where they belong."""
         assert self.totals is not None
-        spread(self.totals, self.own)
+        unflatten_gradients(self.totals, self.replicated)
 
 
 def gradients_of(parameters: Iterable[Parameter], world: World) -> Gradients:
@@ -163,15 +163,15 @@ def in_buckets(parameters: list[Parameter], size: int = BUCKET) -> list[list[Par
     return buckets
 
 
-def flattened(parameters: list[Parameter]) -> Tensor:
+def flatten_gradients(parameters: list[Parameter]) -> Tensor:
     """All gradients in one row, zeros where there is none; at the end, for each parameter, whether it has one."""
     gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
-    there = torch.tensor([float(p.grad is not None) for p in parameters], device=gradients[0].device)
-    return torch.cat([gradient.flatten() for gradient in [*gradients, there]])
+    has_gradient = torch.tensor([float(p.grad is not None) for p in parameters], device=gradients[0].device)
+    return torch.cat([gradient.flatten() for gradient in [*gradients, has_gradient]])
 
 
-def spread(flat: Tensor, parameters: list[Parameter]) -> None:
+def unflatten_gradients(flat: Tensor, parameters: list[Parameter]) -> None:
     """Gradients from one row back to where they belong."""
-    *pieces, there = flat.split([*(parameter.numel() for parameter in parameters), len(parameters)])
-    for parameter, piece, used in zip(parameters, pieces, there.tolist(), strict=True):
-        parameter.grad = piece.view_as(parameter) if used else None
+    *gradients, has_gradient = flat.split([*(parameter.numel() for parameter in parameters), len(parameters)])
+    for parameter, gradient, present in zip(parameters, gradients, has_gradient.tolist(), strict=True):
+        parameter.grad = gradient.view_as(parameter) if present else None

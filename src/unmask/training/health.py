@@ -25,10 +25,10 @@ from torch import Tensor
 from unmask.errors import Diverged
 
 REMEMBERED = 50  # steps
-ENOUGH = 20  # of them to judge by
+MIN_STEPS = 20  # of them to judge by
 DEVIATIONS = 6.0
-LEAST = {"loss": 0.1, "gradient": 1.0}  # of the median
-LONGEST = 2  # spikes in a row
+MARGINS = {"loss": 0.1, "gradient": 1.0}  # of the median
+MAX_SPIKES = 2  # spikes in a row
 
 
 @dataclass(frozen=True)
@@ -42,38 +42,38 @@ class Recent:
     @classmethod
     def of(cls, state: dict[str, Any]) -> Recent:
         """The memory that `dataclasses.asdict` described."""
-        told = {name: tuple(map(float, state.get(name, ()))) for name in ("losses", "gradients")}
-        return cls(**told, spikes=int(state.get("spikes", 0)))
+        histories = {name: tuple(map(float, state.get(name, ()))) for name in ("losses", "gradients")}
+        return cls(**histories, spikes=int(state.get("spikes", 0)))
 
     def spike(self, loss: float, gradient: float) -> str | None:
         """What of a step is a spike, in words; none where it is like the others or of a new level."""
-        return None if self.spikes >= LONGEST else self._above(loss, gradient)
+        return None if self.spikes >= MAX_SPIKES else self._above(loss, gradient)
 
     def after(self, loss: float, gradient: float) -> Recent:
         """The memory when this step, whose numbers are finite, is done."""
         if self._above(loss, gradient) is None:
             return Recent((*self.losses, loss)[-REMEMBERED:], (*self.gradients, gradient)[-REMEMBERED:])
-        if self.spikes >= LONGEST:
+        if self.spikes >= MAX_SPIKES:
             return Recent((loss,), (gradient,))
         return Recent(self.losses, self.gradients, self.spikes + 1)
 
     def _above(self, loss: float, gradient: float) -> str | None:
         for name, value, before in (("loss", loss, self.losses), ("gradient", gradient, self.gradients)):
-            if (most := usual(before, LEAST[name])) is not None and value > most:
-                return f"{name} {value:.3g} above {most:.3g}"
+            if (limit := spike_limit(before, MARGINS[name])) is not None and value > limit:
+                return f"{name} {value:.3g} above {limit:.3g}"
         return None
 
 
-def usual(before: Sequence[float], least: float) -> float | None:
+def spike_limit(before: Sequence[float], margin: float) -> float | None:
     """The largest value that is no spike; none where there is too little to tell.
 
-    >>> [usual(values, least=0.1) for values in ([1.0] * 30, [1.0] * 3)]
+    >>> [spike_limit(values, margin=0.1) for values in ([1.0] * 30, [1.0] * 3)]
     [1.1, None]
     """
-    if len(before) < ENOUGH:
+    if len(before) < MIN_STEPS:
         return None
     middle = median(before)
-    return middle + max(DEVIATIONS * stdev(before), least * middle)
+    return middle + max(DEVIATIONS * stdev(before), margin * middle)
 
 
 @torch.no_grad()

@@ -25,7 +25,7 @@ class Interruption:
         self.signal: int | None = None
         self.line: str | None = None  # what to say where nothing has to be brought to an end first
 
-    def heard(self, number: int, _frame: FrameType | None) -> None:
+    def handle(self, number: int, _frame: FrameType | None) -> None:
         """Remember a signal; at the second one do not wait."""
         if self.signal is not None:
             raise KeyboardInterrupt
@@ -37,7 +37,7 @@ class Interruption:
     @contextmanager
     def at_once(self, line: str) -> Iterator[None]:
         """Inside the block a signal ends the command where it comes, with this line."""
-        if self.asked:
+        if self.pending:
             raise self.error(line)
         self.line = line
         try:
@@ -46,7 +46,7 @@ class Interruption:
             self.line = None
 
     @property
-    def asked(self) -> bool:
+    def pending(self) -> bool:
         """Whether a signal has come."""
         return self.signal is not None
 
@@ -62,7 +62,7 @@ def interruptible() -> Iterator[Interruption]:
     if threading.current_thread() is not threading.main_thread():
         yield interruption
         return
-    before = {number: signal.signal(number, interruption.heard) for number in KINDS}
+    before = {number: signal.signal(number, interruption.handle) for number in KINDS}
     try:
         yield interruption
     finally:

@@ -39,7 +39,7 @@ class TrainingBatch(Protocol):
         """How many things are to be predicted."""
         ...
 
-    def cut(self, parts: int) -> Iterator[Self]:
+    def cut(self, splits: int) -> Iterator[Self]:
         """The same in so many parts, or in as many as there are rows."""
         ...
 
@@ -98,7 +98,7 @@ class Source(Protocol):
         """How many rows a micro-batch has at the most: in so many parts it can be computed."""
         ...
 
-    def planned(self, step: int, which: Iterable[int] | None = None) -> Iterator[PlannedBatch]:
+    def plan_step(self, step: int, indices: Iterable[int] | None = None) -> Iterator[PlannedBatch]:
         """The micro-batches of a step, or some of them, before they are prepared."""
         ...
 
@@ -111,11 +111,11 @@ class Source(Protocol):
         ...
 
 
-def micro_batches_of(source: Source, step: int, which: Iterable[int] | None = None) -> list[MicroBatch]:
+def micro_batches_of(source: Source, step: int, indices: Iterable[int] | None = None) -> list[MicroBatch]:
     """The micro-batches of a step, or some of them, prepared here."""
     return [
-        MicroBatch(planned.number, planned.objective, source.preparer.batch(planned.request))
-        for planned in source.planned(step, which)
+        MicroBatch(planned_batch.number, planned_batch.objective, source.preparer.batch(planned_batch.request))
+        for planned_batch in source.plan_step(step, indices)
     ]
 
 
@@ -133,7 +133,7 @@ class Validator(Protocol):
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedRun:
     """A run that has taken its last step."""
 
     path: Path
@@ -158,7 +158,7 @@ class Job:
     build: Callable[[], Module]  # the learner before step 0
     source: Callable[[int], Source]  # for so many steps
     validation: Callable[[Module], Validator]
-    export: Callable[[Module, Finished], None]  # writes `model/` in the run directory, and what belongs beside it
+    export: Callable[[Module, FinishedRun], None]  # writes `model/` in the run directory, and what belongs beside it
     optimizing: Optimizing
     tokens_a_step: int
     steps_an_epoch: float

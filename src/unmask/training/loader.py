@@ -26,13 +26,13 @@ from typing import Any
 
 from unmask.progress import say
 from unmask.training.job import MicroBatch, Preparer, Request, Source
-from unmask.training.worker import receive, send
+from unmask.training.worker import receive_message, send_message
 
 AHEAD = 3  # batches asked of a process: one in the pipe, one in its hands, one to go on with
 DEATHS = 3  # of processes, after which the loop prepares for itself
 PIPE = 1 << 20  # bytes that a pipe holds: a whole batch of mini, where Linux's usual 64 KB are half of one
 LEAVING = 5.0  # seconds between the end of a pipe and the end of its process
-GONE = (EOFError, OSError)
+PIPE_ERRORS = (EOFError, OSError)
 
 
 class Worker:
@@ -40,7 +40,7 @@ class Worker:
 
     def __init__(self, preparer: Preparer) -> None:
         self.preparer = preparer
-        self.owed: deque[Request] = deque()
+        self.pending: deque[Request] = deque()
         self._start()
 
     def _start(self) -> None:
@@ -54,24 +54,24 @@ class Worker:
             start_new_session=True,
         )
         assert self.process.stdin is not None and self.process.stdout is not None
-        self.asking, self.telling = self.process.stdin, self.process.stdout
+        self.requests_pipe, self.replies_pipe = self.process.stdin, self.process.stdout
         if hasattr(fcntl, "F_SETPIPE_SZ"):
             with suppress(OSError):  # more than this user may have
-                fcntl.fcntl(self.telling.fileno(), fcntl.F_SETPIPE_SZ, PIPE)
-        send(self.asking, self.preparer)
-        for request in self.owed:
-            send(self.asking, request)
+                fcntl.fcntl(self.replies_pipe.fileno(), fcntl.F_SETPIPE_SZ, PIPE)
+        send_message(self.requests_pipe, self.preparer)
+        for request in self.pending:
+            send_message(self.requests_pipe, request)
 
     def ask(self, request: Request) -> None:
         """Have a batch prepared."""
-        self.owed.append(request)
-        with suppress(*GONE):  # noticed when the batch is waited for
-            send(self.asking, request)
+        self.pending.append(request)
+        with suppress(*PIPE_ERRORS):  # noticed when the batch is waited for
+            send_message(self.requests_pipe, request)
 
     def take(self) -> Any:
         """The first batch that is owed, none where it cannot be prepared; owed still where the process is gone."""
-        batch = receive(self.telling)
-        self.owed.popleft()
+        batch = receive_message(self.replies_pipe)
+        self.pending.popleft()
         return batch
 
     def restart(self) -> str:
@@ -85,7 +85,7 @@ class Worker:
     def end(self) -> int:
         """End the process, which has nothing to lose."""
         self.process.kill()
-        for pipe in (self.asking, self.telling):
+        for pipe in (self.requests_pipe, self.replies_pipe):
             with suppress(OSError):  # what was still to be sent
                 pipe.close()
         return self.process.wait()
@@ -96,33 +96,40 @@ class Loader:
 
     def __init__(self, source: Source, share: Sequence[int], *, first: int = 0, workers: int = 0) -> None:
         self.source, self.share = source, share
-        self.coming = (each.request for step in range(first, source.steps) for each in source.planned(step, share))
-        self.asked = self.taken = 0  # batches: who prepares one follows from its number
+        self.requests = (
+            planned_batch.request
+            for step in range(first, source.steps)
+            for planned_batch in source.plan_step(step, share)
+        )
+        self.requests_sent = self.batches_received = 0  # batches: who prepares one follows from its number
         self.deaths = 0
         self.workers: list[Worker] = []
         try:
             for _ in range(workers):
                 self.workers.append(Worker(source.preparer))
-        except GONE as error:
+        except PIPE_ERRORS as error:
             self._give_up(f"cannot be started ({error})")
 
     def micro_batches(self, step: int) -> list[MicroBatch]:
         """The micro-batches of a step; steps are asked for in their order."""
-        planned = self.source.planned(step, self.share)
-        return [MicroBatch(each.number, each.objective, self._batch(each.request)) for each in planned]
+        planned_batches = self.source.plan_step(step, self.share)
+        return [
+            MicroBatch(planned_batch.number, planned_batch.objective, self._batch(planned_batch.request))
+            for planned_batch in planned_batches
+        ]
 
     def _batch(self, request: Request) -> Any:
         while self.workers:
             self._ask()
-            if self.asked == self.taken:  # beyond the last step: nobody was asked for it
+            if self.requests_sent == self.batches_received:  # beyond the last step: nobody was asked for it
                 break
-            worker = self.workers[self.taken % len(self.workers)]
+            worker = self.workers[self.batches_received % len(self.workers)]
             try:
                 batch = worker.take()
-            except GONE:
+            except PIPE_ERRORS:
                 self._restart(worker)
                 continue
-            self.taken += 1
+            self.batches_received += 1
             if batch is None:
                 break
             return batch
@@ -130,9 +137,9 @@ class Loader:
 
     def _ask(self) -> None:
         """Ask for as much as may be prepared ahead, each process in its turn."""
-        for request in islice(self.coming, AHEAD * len(self.workers) - (self.asked - self.taken)):
-            self.workers[self.asked % len(self.workers)].ask(request)
-            self.asked += 1
+        for request in islice(self.requests, AHEAD * len(self.workers) - (self.requests_sent - self.batches_received)):
+            self.workers[self.requests_sent % len(self.workers)].ask(request)
+            self.requests_sent += 1
 
     def _restart(self, worker: Worker) -> None:
         self.deaths += 1
@@ -141,7 +148,7 @@ class Loader:
             return
         try:
             say(f"[yellow]a process that prepares data died ({worker.restart()}) and was started again[/]")
-        except GONE as error:
+        except PIPE_ERRORS as error:
             self._give_up(f"cannot be started again ({error})")
 
     def _give_up(self, why: str) -> None:

@@ -21,7 +21,7 @@ from unmask.training.health import Recent
 from unmask.training.job import Source
 from unmask.training.loader import Loader
 from unmask.training.machine.distributed import ALONE, World
-from unmask.training.machine.sharding import whole
+from unmask.training.machine.sharding import full_tensor
 from unmask.training.optimizer import Optimizer, Optimizing, lr_factor
 from unmask.training.precision import FLOAT32, Precision
 from unmask.training.step import StepOptions, StepResult, take_step
@@ -78,9 +78,9 @@ def train(
     first = position.step
     with Loader(source, world.share(source.micro_batches), first=first, workers=workers) as loader:
         while position.step < source.steps:
-            begun = time.perf_counter()
+            start = time.perf_counter()
             micro_batches = loader.micro_batches(position.step)
-            waited = time.perf_counter() - begun
+            wait = time.perf_counter() - start
             options = StepOptions(
                 splits=position.splits,
                 recent=position.recent,
@@ -97,27 +97,27 @@ def train(
                 micro_batches=micro_batches,
                 options=options,
             )
-            seconds = max(time.perf_counter() - begun, 1e-9)
+            seconds = max(time.perf_counter() - start, 1e-9)
             position = position.after(result, seconds)
             figures = figures_of(result, position, optimizer.settings, source, seconds)
-            after_step(position, figures | {"waited": waited / seconds})
+            after_step(position, figures | {"waited": wait / seconds})
             if not result.finite:
                 stop_if_hopeless(learner, position, source)
     return position
 
 
 def figures_of(
-    result: StepResult, now: Position, optimizing: Optimizing, source: Source, seconds: float
+    result: StepResult, position: Position, optimizing: Optimizing, source: Source, seconds: float
 ) -> dict[str, Any]:
     """What is logged of a step."""
     figures: dict[str, Any] = {
-        "step": now.step,
+        "step": position.step,
         "loss": result.loss,
         **result.figures,
         **source.figures(result.tokens, result.predictions),
-        "lr": optimizing.adamw_lr * lr_factor(now.step - 1, source.steps, optimizing.warmup, optimizing.decay),
+        "lr": optimizing.adamw_lr * lr_factor(position.step - 1, source.steps, optimizing.warmup, optimizing.decay),
         "gradient_norm": result.gradient,
-        "tokens": now.tokens,
+        "tokens": position.tokens,
         "tokens_per_second": result.tokens / seconds,
     }
     if result.splits > 1:
@@ -127,13 +127,13 @@ def figures_of(
     if not result.applied:
         figures["skipped"] = True
     if result.spike or not result.applied:
-        figures["rows"] = source.rows(now.step - 1)
+        figures["rows"] = source.rows(position.step - 1)
     return figures
 
 
 def stop_if_hopeless(learner: Module, position: Position, source: Source) -> None:
     """Stop where skipping steps cannot help: the weights are not finite, or one step after the other is not."""
-    weights = ((name, whole(parameter.detach())) for name, parameter in learner.named_parameters())
+    weights = ((name, full_tensor(parameter.detach())) for name, parameter in learner.named_parameters())
     health.check_weights(weights, position.step)
     if position.skipped >= PATIENCE:
         rows = source.rows(position.step - 1)

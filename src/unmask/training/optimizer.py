@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import Embedding, Module
 
-from unmask.training.machine.sharding import is_sharded, shard_like, whole
+from unmask.training.machine.sharding import full_tensor, is_sharded, shard_like
 
 NEWTON_SCHULZ = (
     3.4445,
@@ -58,11 +58,11 @@ def lr_factor(step: int, steps: int, warmup: float, decay: float) -> float:
     rising = max(1, round(steps * warmup))
     falling = max(1, round(steps * decay))
     rise = min(1.0, (step + 1) / rising)
-    fallen = max(0, step + 1 - (steps - falling)) / (falling + 1)
-    return rise * (1 - sqrt(fallen))
+    fall = max(0, step + 1 - (steps - falling)) / (falling + 1)
+    return rise * (1 - sqrt(fall))
 
 
-def orthogonal(matrices: Tensor) -> Tensor:
+def orthogonalize(matrices: Tensor) -> Tensor:
     """The nearest orthogonal matrix of each of N matrices, N×R×C, nearly: singular values come near 1.
 
     A float32 product on CPU; bfloat16 where the hardware has it. A round multiplies X by p(X Xᵀ), a polynomial:
@@ -116,10 +116,12 @@ class Muon(torch.optim.Optimizer):
                 if parameter.grad is not None:
                     by_shape.setdefault(parameter.shape, []).append(parameter)
             for (rows, columns), parameters in by_shape.items():
-                updates = orthogonal(torch.stack([whole(each) for each in self._ahead(parameters, group["momentum"])]))
-                parts = [shard_like(update, parameter) for update, parameter in zip(updates, parameters, strict=True)]
+                updates = orthogonalize(
+                    torch.stack([full_tensor(momentum) for momentum in self._ahead(parameters, group["momentum"])])
+                )
+                shards = [shard_like(update, parameter) for update, parameter in zip(updates, parameters, strict=True)]
                 torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
-                torch._foreach_add_(parameters, parts, alpha=-group["lr"] * sqrt(max(1.0, rows / columns)))
+                torch._foreach_add_(parameters, shards, alpha=-group["lr"] * sqrt(max(1.0, rows / columns)))
 
     def _ahead(self, parameters: list[Tensor], momentum: float) -> Sequence[Tensor]:
         """The momentum of each as it will be if the gradient stays (Nesterov)."""
@@ -133,7 +135,7 @@ class Muon(torch.optim.Optimizer):
 
 
 @dataclass(frozen=True)
-class Part:
+class OptimizerPart:
     """One of the optimizers, with what it has: its weights, its learning rate, and how much it keeps of each weight."""
 
     name: str
@@ -157,18 +159,18 @@ class Optimizer:
         tables = {module.weight for module in model.modules() if isinstance(module, Embedding)}
         inside = [p for p in self.names if p.ndim == 2 and _is_a_matrix(self.names[p]) and p not in tables]
         matrices = inside if settings.muon_lr > 0 else []
-        chosen = set(matrices)
-        rest = [p for p in self.names if p not in chosen]
+        matrix_set = set(matrices)
+        others = [p for p in self.names if p not in matrix_set]
         decay = {True: settings.weight_decay, False: 0.0}
         groups = [  # one kernel takes what is whole, or what is cut up, and not both
-            {"params": [p for p in rest if (p.ndim >= 2, is_sharded(p)) == kind], "weight_decay": decay[kind[0]]}
+            {"params": [p for p in others if (p.ndim >= 2, is_sharded(p)) == kind], "weight_decay": decay[kind[0]]}
             for kind in pairs((True, False), (False, True))
         ]
         adamw = torch.optim.AdamW(groups, lr=settings.adamw_lr, betas=settings.betas, fused=True)
-        self.parts = [Part("adamw", adamw, settings.adamw_lr, averages=2, counters=True)]
+        self.parts = [OptimizerPart("adamw", adamw, settings.adamw_lr, averages=2, counters=True)]
         if matrices:
             muon = Muon(matrices, settings.muon_lr, settings.momentum, settings.weight_decay)
-            self.parts.append(Part("muon", muon, settings.muon_lr, averages=1, counters=False))
+            self.parts.append(OptimizerPart("muon", muon, settings.muon_lr, averages=1, counters=False))
 
     def step(self, step: int, steps: int) -> None:
         """One step at the rate that this step of the run has."""
@@ -186,7 +188,7 @@ class Optimizer:
     def tensors(self) -> dict[str, Tensor]:
         """The whole state, a name for each tensor: `layer.weight/momentum`."""
         return {
-            f"{self.names[parameter]}/{key}": whole(value)
+            f"{self.names[parameter]}/{key}": full_tensor(value)
             for part in self.parts
             for parameter, state in part.optimizer.state.items()
             for key, value in state.items()
@@ -207,4 +209,4 @@ class Optimizer:
 
 def _is_a_matrix(name: str) -> bool:
     """Whether a weight multiplies in one of the numbered layers: `encoder.layer.0.…`; XLNet's biases have two axes."""
-    return any(part.isdecimal() for part in name.split(".")) and not name.endswith("bias")
+    return any(word.isdecimal() for word in name.split(".")) and not name.endswith("bias")

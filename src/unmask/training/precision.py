@@ -33,18 +33,18 @@ class Precision:
         """While open, products are computed in this precision."""
         return torch.autocast(self.device, self.dtype, enabled=self.dtype != torch.float32)
 
-    def enlarged(self, loss: Tensor) -> Tensor:
+    def scale_loss(self, loss: Tensor) -> Tensor:
         """The loss that backward starts from."""
         return loss * self.scale if self.scaling else loss
 
-    def reduce(self, parameters: Iterable[Parameter]) -> None:
+    def unscale(self, parameters: Iterable[Parameter]) -> None:
         """Bring the gradients back to their size."""
         if self.scaling:
             for parameter in parameters:
                 if parameter.grad is not None:
                     parameter.grad.div_(self.scale)
 
-    def learn(self, finite: bool) -> None:
+    def update(self, finite: bool) -> None:
         """Let the scale follow what a step gave."""
         if self.scaling:
             self.calm = self.calm + 1 if finite else 0

@@ -19,19 +19,19 @@ from unmask import __version__
 from unmask.errors import BadInput
 from unmask.progress import Step, say, task
 from unmask.runs import tensorboard
-from unmask.runs.directory import DESCRIPTION, FORMAT, Run, describe, open_run, read_description
-from unmask.runs.reporting import Reporter, reported
+from unmask.runs.directory import DESCRIPTION, FORMAT, Run, describe_run, open_run, read_description
+from unmask.runs.reporting import Reporter, open_reporter
 from unmask.training import checkpoint, loop
 from unmask.training.budget import HOW_LONG, Budget, steps_for
 from unmask.training.interrupt import Interruption, interruptible
-from unmask.training.job import Finished, Job
+from unmask.training.job import FinishedRun, Job
 from unmask.training.loop import Position
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import PLAIN, Computing, device_for, make_ready
 from unmask.training.machine.distributed import World, process_group
 from unmask.training.session import VALIDATIONS, Session
 
-LOGGED = 1000  # steps logged over a run; where it has fewer, every one
+LOGGED_STEPS = 1000  # steps logged over a run; where it has fewer, every one
 CALIBRATED_STEPS = 1000  # what a calibration takes the run to be: its learning rates matter little
 BEST = "best"  # in the state of a checkpoint: the figure that made it the best
 
@@ -57,15 +57,15 @@ def run_job(
     reproducible: bool = False,
     computing: Computing = PLAIN,
     workers: int | None = None,
-) -> Finished:
+) -> FinishedRun:
     """Train a job to its end, or go on with a run of it that was stopped."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     saving = saving or Saving()
     device = device_for(computing.device)
     workers = _workers(workers, device)
     if saving.tensorboard:
         tensorboard.check_installed()
-    if not budget.given and not resume:
+    if not budget.is_set and not resume:
         raise BadInput(HOW_LONG)
     if computing.recompute or computing.compile:  # what cannot be computed leaves nothing behind
         make_ready(job.build(), computing, device)
@@ -80,11 +80,11 @@ def run_job(
         keep_large_blocks()
         torch.set_num_threads(run.description.get("threads", torch.get_num_threads()))
         with interruption.at_once("stopped before training went on: nothing is lost; the same command begins again"):
-            run = _settled(run, job, budget, computing, world, begun)
+            run = _with_steps(run, job, budget, computing, world, start)
             session = Session.begin(job, run.description["steps"], computing, world)
         facts = {"parameters": f"{session.parameters:,}", **job.facts}
-        wanted = {"report": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
-        with reported(run, facts, **wanted) as (run, reporter):
+        outputs = {"report": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
+        with open_reporter(run, facts, **outputs) as (run, reporter):
             position = Observer(session, run, interruption, saving, world, reporter).train(workers)
             with interruption.at_once(
                 f"stopped after the last step, which is saved in {run.path}; "
@@ -110,7 +110,7 @@ def _settings(job: Job, budget: Budget, computing: Computing, saving: Saving) ->
         "name": job.name,
         **job.settings,
         "seed": job.seed,
-        "budget": asdict(budget) if budget.given else None,
+        "budget": asdict(budget) if budget.is_set else None,
         "computing": asdict(computing),
         "keeps_best": saving.best,
         "figures": [asdict(title) for title in job.figures],
@@ -118,7 +118,7 @@ def _settings(job: Job, budget: Budget, computing: Computing, saving: Saving) ->
     }
 
 
-def _settled(run: Run, job: Job, budget: Budget, computing: Computing, world: World, begun: float) -> Run:
+def _with_steps(run: Run, job: Job, budget: Budget, computing: Computing, world: World, start: float) -> Run:
     """The run with the steps that its budget buys."""
     if "steps" in run.description:
         return run
@@ -126,8 +126,8 @@ def _settled(run: Run, job: Job, budget: Budget, computing: Computing, world: Wo
     def trial() -> Session:
         return Session.begin(job, CALIBRATED_STEPS, computing, world)
 
-    steps = steps_for(budget, job, trial, begun, world)
-    return describe(run, steps, torch.get_num_threads(), write=world.first)
+    steps = steps_for(budget, job, trial, start, world)
+    return describe_run(run, steps, torch.get_num_threads(), write=world.first)
 
 
 @contextmanager
@@ -139,8 +139,8 @@ def shared_run(out: Path, settings: Mapping[str, Any], resume: bool, world: Worl
             yield run
     else:
         world.wait()
-        begun = (out / DESCRIPTION).exists()
-        yield Run(out, read_description(out) if begun else dict(settings))
+        exists = (out / DESCRIPTION).exists()
+        yield Run(out, read_description(out) if exists else dict(settings))
 
 
 class Observer:
@@ -168,13 +168,13 @@ class Observer:
     def train(self, workers: int) -> Position:
         """Train to the last step from where the run stands."""
         session = self.session
-        saved = checkpoint.newest(self.run.checkpoints)
-        position = Position() if saved is None else session.restore(saved)
+        newest = checkpoint.newest(self.run.checkpoints)
+        position = Position() if newest is None else session.restore(newest)
         self._take_up_best(position)
         self.world.wait()  # nobody writes a new checkpoint while another still reads the old
         if self.world.first:
-            self.run.rewind(position.step if saved else -1)
-        if saved:
+            self.run.rewind(position.step if newest else -1)
+        if newest:
             say(f"going on from step {position.step:,}")
         with task("Training", total=session.steps) as progress:
             progress(position.step)
@@ -196,21 +196,21 @@ class Observer:
     def __call__(self, position: Position, figures: dict[str, Any]) -> None:
         """Do what is due after this step."""
         steps = self.session.steps
-        if "rows" in figures or position.step % max(1, steps // LOGGED) == 0:
+        if "rows" in figures or position.step % max(1, steps // LOGGED_STEPS) == 0:
             self.log(figures)
         if position.step in self.validations:
             self.validate(position)
         self.progress(1, note=self._note(figures))
-        finished = position.step == steps
+        is_last = position.step == steps
         late = time.monotonic() - self.saved_at >= self.saving.seconds
         # a signal may reach the processes at different steps: all stop at the same one
-        asked, due = self.world.total(self.interruption.asked, late and self.world.first)
-        if finished or due or asked:
+        stop, due = self.world.total(self.interruption.pending, late and self.world.first)
+        if is_last or due or stop:
             self.session.save(self.run.checkpoints, position, self.saving.keep, self.world)
             self.saved_at = time.monotonic()
-            if not finished and not asked:  # then it is written in the end
-                self.reporter.now_and_then()
-        if asked and not finished:
+            if not is_last and not stop:  # then it is written in the end
+                self.reporter.write_if_due()
+        if stop and not is_last:
             raise self.interruption.error(
                 f"stopped after step {position.step:,} of {steps:,}, saved in {self.run.path}; "
                 "the same command with --resume goes on"
@@ -218,18 +218,18 @@ class Observer:
 
     def _note(self, figures: Mapping[str, Any]) -> str:
         """A step behind the bar."""
-        now = [f"loss {figures['loss']:.2f}"]
+        notes = [f"loss {figures['loss']:.2f}"]
         for title in self.session.job.figures:
             if title.percent and title.name in figures:
-                now.append(f"{figures[title.name]:.0%}")
+                notes.append(f"{figures[title.name]:.0%}")
                 break
-        now += [f"lr {figures['lr']:.1e}", f"{figures['tokens_per_second']:,.0f} tokens/s"]
-        return " · ".join(now) + self.last
+        notes += [f"lr {figures['lr']:.1e}", f"{figures['tokens_per_second']:,.0f} tokens/s"]
+        return " · ".join(notes) + self.last
 
     def validate(self, position: Position) -> None:
         """Measure on a sample of what is held out, always the same."""
         figures = self.session.validate(self.world)
-        self.last = f" · held out {spelt(figures, self.session.job)}"
+        self.last = f" · held out {brief_figures(figures, self.session.job)}"
         self.log({"step": position.step, **validation_figures(figures)})
         headline = self.session.job.headline
         if self.saving.best and headline.improves(figures[headline.name], self.best):
@@ -240,11 +240,11 @@ class Observer:
         """What was the best before this moment; a later one is going to come again."""
         if not self.saving.best:
             return
-        saved = checkpoint.newest(self.run.best)
-        if saved is None or saved.step > position.step:
+        newest = checkpoint.newest(self.run.best)
+        if newest is None or newest.step > position.step:
             return
         headline = f"validation_{self.session.job.headline.name}"
-        values = [line[headline] for line in self.run.logged() if line["step"] == saved.step and headline in line]
+        values = [line[headline] for line in self.run.read_log() if line["step"] == newest.step and headline in line]
         self.best = values[0] if values else None
 
     def log(self, figures: dict[str, Any]) -> None:
@@ -253,7 +253,7 @@ class Observer:
             self.run.log(figures)
 
 
-def finish(session: Session, run: Run, position: Position, saving: Saving, world: World) -> Finished:
+def finish(session: Session, run: Run, position: Position, saving: Saving, world: World) -> FinishedRun:
     """Measure on everything that is held out, export the model and say what came out."""
     job, step = session.job, position.step
     if saving.best and (best := checkpoint.newest(run.best)) is not None:
@@ -261,10 +261,10 @@ def finish(session: Session, run: Run, position: Position, saving: Saving, world
         step = best.step
     with task("Validating") as progress:
         figures = session.measure(None, world)
-        progress(1, note=spelt(figures, job))
+        progress(1, note=brief_figures(figures, job))
     if world.first:
         run.log({"step": session.steps, **validation_figures(figures), "final": True})
-    finished = Finished(
+    finished_run = FinishedRun(
         path=run.path,
         description=run.description,
         parameters=session.parameters,
@@ -276,16 +276,16 @@ def finish(session: Session, run: Run, position: Position, saving: Saving, world
     )
     learner = session.whole_learner()
     if world.first:
-        job.export(learner, finished)
+        job.export(learner, finished_run)
     world.wait()
-    return finished
+    return finished_run
 
 
-def spelt(figures: Mapping[str, float], job: Job) -> str:
+def brief_figures(figures: Mapping[str, float], job: Job) -> str:
     """The figures that people look at, in a few characters."""
-    shown = [(title, figures[title.name]) for title in job.figures if title.name in figures]
+    values = [(title, figures[title.name]) for title in job.figures if title.name in figures]
     return ", ".join(
-        f"{value:.0%}" if title.percent else f"{value:.2f}" for title, value in shown[:2] if isfinite(value)
+        f"{value:.0%}" if title.percent else f"{value:.2f}" for title, value in values[:2] if isfinite(value)
     )
 
 

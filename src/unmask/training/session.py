@@ -15,9 +15,9 @@ from unmask.errors import Damaged
 from unmask.training import checkpoint, health
 from unmask.training.job import Job, Source, Validator
 from unmask.training.loop import Position
-from unmask.training.machine.computing import PLAIN, Computing, device_for, make_ready, uncompiled
+from unmask.training.machine.computing import PLAIN, Computing, device_for, force_eager, make_ready
 from unmask.training.machine.distributed import ALONE, World
-from unmask.training.machine.sharding import is_sharded, shard, shard_like, whole
+from unmask.training.machine.sharding import full_tensor, is_sharded, shard_layers, shard_like
 from unmask.training.optimizer import Optimizer
 from unmask.training.precision import Precision
 
@@ -45,7 +45,7 @@ class Session:
         device = device_for(computing.device)
         learner = make_ready(job.build(), computing, device)
         if computing.shard and world.size > 1:
-            shard(learner, device, world.size)
+            shard_layers(learner, device, world.size)
         return cls(
             job=job,
             steps=steps,
@@ -57,31 +57,33 @@ class Session:
             precision=Precision(computing.precision, device.type),
         )
 
-    def restore(self, saved: checkpoint.Checkpoint) -> Position:
+    def restore(self, moment: checkpoint.Checkpoint) -> Position:
         """Take up a moment that was kept; names and shapes must be the learner's own."""
         try:
-            self.restore_weights(saved)
-            self.optimizer.restore(saved.optimizer)
-            self.precision.restore(saved.state)
-            return Position.of({name: value for name, value in saved.state.items() if name not in self.precision.state})
+            self.restore_weights(moment)
+            self.optimizer.restore(moment.optimizer)
+            self.precision.restore(moment.state)
+            return Position.of(
+                {name: value for name, value in moment.state.items() if name not in self.precision.state}
+            )
         except (KeyError, TypeError, ValueError) as error:
-            raise Damaged(f"the checkpoint of step {saved.step} does not fit the model ({error})") from error
+            raise Damaged(f"the checkpoint of step {moment.step} does not fit the model ({error})") from error
 
-    def restore_weights(self, saved: checkpoint.Checkpoint) -> None:
+    def restore_weights(self, moment: checkpoint.Checkpoint) -> None:
         """Take up the weights of a moment; `ValueError` where they are not the learner's."""
         parameters = dict(self.learner.named_parameters())
-        for name in parameters.keys() ^ saved.model.keys():
+        for name in parameters.keys() ^ moment.model.keys():
             raise ValueError(f"{name} is not in both")
         with torch.no_grad():
             for name, parameter in parameters.items():
-                if parameter.shape != saved.model[name].shape:
-                    shapes = tuple(saved.model[name].shape), tuple(parameter.shape)
+                if parameter.shape != moment.model[name].shape:
+                    shapes = tuple(moment.model[name].shape), tuple(parameter.shape)
                     raise ValueError("{} is {}, not {}".format(name, *shapes))
-                parameter.copy_(shard_like(saved.model[name].to(parameter.device), parameter))
+                parameter.copy_(shard_like(moment.model[name].to(parameter.device), parameter))
 
     def save(self, folder: Path, position: Position, keep: int, world: World = ALONE) -> None:
         """Keep this moment: the first process writes what all of them hold."""
-        tensors = {name: whole(parameter.detach()) for name, parameter in self.learner.named_parameters()}
+        tensors = {name: full_tensor(parameter.detach()) for name, parameter in self.learner.named_parameters()}
         health.check_weights(tensors.items(), position.step)
         state = asdict(position) | self.precision.state
         moment = checkpoint.Checkpoint(position.step, tensors, self.optimizer.tensors(), state)
@@ -96,18 +98,18 @@ class Session:
         parameters = dict(learner.named_parameters())
         with torch.no_grad():
             for name, parameter in self.learner.named_parameters():
-                parameters[name].copy_(whole(parameter))
+                parameters[name].copy_(full_tensor(parameter))
         return learner
 
     def validate(self, world: World) -> dict[str, float]:
         """Measure on a sample of what is held out, whose size is a share of what the run trains on."""
-        least, most = VALIDATION_TOKENS
-        limit = min(most, max(least, int(self.steps * self.job.tokens_a_step * VALIDATION_SHARE)))
+        fewest, most = VALIDATION_TOKENS
+        limit = min(most, max(fewest, int(self.steps * self.job.tokens_a_step * VALIDATION_SHARE)))
         return self.measure(limit, world)
 
     def measure(self, limit: int | None, world: World) -> dict[str, float]:
         """Figures on about so many tokens of what is held out, or on all of it."""
-        with self.precision.casting(), uncompiled(self.computing):
+        with self.precision.casting(), force_eager(self.computing):
             return self.validation.measure(self.learner, limit, world)
 
     @property

@@ -20,8 +20,8 @@ from unmask.training.gradients import gradients_of
 from unmask.training.health import Recent
 from unmask.training.job import MicroBatch, Source, micro_batches_of
 from unmask.training.machine.distributed import ALONE, World
-from unmask.training.machine.memory import fitting
-from unmask.training.machine.sharding import clip
+from unmask.training.machine.memory import split_to_fit
+from unmask.training.machine.sharding import clip_gradients
 from unmask.training.optimizer import Optimizer
 from unmask.training.precision import FLOAT32, Precision
 from unmask.training.sums import Sums
@@ -67,16 +67,16 @@ def take_step(
     options = options or StepOptions()
     if micro_batches is None:
         micro_batches = micro_batches_of(source, step, world.share(source.micro_batches))
-    sums = Sums([planned.objective for planned in source.planned(step)])
+    sums = Sums([planned_batch.objective for planned_batch in source.plan_step(step)])
     for micro_batch in micro_batches:
         sums.count(micro_batch.objective, micro_batch.batch)
     sums.reduce_counts(world)
     splits = accumulate_gradients(learner, source, micro_batches, sums, world, options)
     sums.reduce_losses(world)
-    options.precision.reduce(learner.parameters())
-    norm = clip(learner.parameters(), optimizer.settings.clip)
+    options.precision.unscale(learner.parameters())
+    norm = clip_gradients(learner.parameters(), optimizer.settings.clip)
     finite = isfinite(sums.loss) and isfinite(norm)
-    options.precision.learn(finite)
+    options.precision.update(finite)
     spike = options.recent.spike(sums.loss, norm) if finite else None
     applied = finite and not (spike and options.skip_spikes)
     if applied:
@@ -113,7 +113,7 @@ def accumulate_gradients(
         last = options.overlap and bool(turn) and turn[-1] is micro_batches[-1]
         before_last = gradients.expect_last if last else None
         compute = partial(outcomes_of, learner, turn, sums, source.seed, options.precision, before_last)
-        splits, outcomes = fitting(compute, gradients.start_again, parts=splits, rows=source.micro_batch_rows)
+        splits, outcomes = split_to_fit(compute, gradients.start_again, splits=splits, rows=source.micro_batch_rows)
         for objective, outcome in outcomes:
             sums.add(objective, outcome)
         gradients.end_round()
@@ -131,19 +131,19 @@ def outcomes_of(
     splits: int,
 ) -> list[tuple[AnyObjective, Outcome]]:
     """What each part of each micro-batch gave, its gradients added to those of the learner."""
-    parts = [(micro, nth, part) for micro in micro_batches for nth, part in enumerate(micro.batch.cut(splits))]
+    chunks = [(micro, nth, chunk) for micro in micro_batches for nth, chunk in enumerate(micro.batch.cut(splits))]
     outcomes = []
-    for left, (micro, nth, part) in zip(reversed(range(len(parts))), parts, strict=True):
+    for remaining, (micro, nth, chunk) in zip(reversed(range(len(chunks))), chunks, strict=True):
         torch.manual_seed(micro_batch_seed(seed, micro.number, nth))
         with precision.casting():
-            outcome = micro.objective.outcome(learner, part)
-        if before_last and not left:
+            outcome = micro.objective.outcome(learner, chunk)
+        if before_last and not remaining:
             before_last()
-        precision.enlarged(sums.loss_of(micro.objective, outcome)).backward()
+        precision.scale_loss(sums.loss_of(micro.objective, outcome)).backward()
         outcomes.append((micro.objective, outcome))
     return outcomes
 
 
-def micro_batch_seed(seed: int, number: int, part: int = 0) -> int:
+def micro_batch_seed(seed: int, number: int, chunk: int = 0) -> int:
     """What dropout is drawn from: a function of the micro-batch's number in the whole run, and of its part's."""
-    return int(Draws.of(seed, part, np.array([number])).keys[0]) >> 1
+    return int(Draws.of(seed, chunk, np.array([number])).keys[0]) >> 1

@@ -28,11 +28,15 @@ class Sums:
 
     def __init__(self, objectives: Sequence[AnyObjective]) -> None:
         self.objectives = list(dict.fromkeys(objectives))
-        self.shares = {each: objectives.count(each) / len(objectives) for each in self.objectives}
-        self.counts: dict[Key, float] = {(each, term): 0.0 for each in self.objectives for term in each.terms}
+        self.shares = {objective: objectives.count(objective) / len(objectives) for objective in self.objectives}
+        self.counts: dict[Key, float] = {
+            (objective, term): 0.0 for objective in self.objectives for term in objective.terms
+        }
         self.losses: dict[Key, float] = dict.fromkeys(self.counts, 0.0)
         self.tallies: dict[Key, Reals] = {
-            (each, name): np.zeros(size) for each in self.objectives for name, size in each.tallied.items()
+            (objective, name): np.zeros(size)
+            for objective in self.objectives
+            for name, size in objective.tallied.items()
         }
         self.tokens = self.predictions = 0.0
 
@@ -59,11 +63,11 @@ class Sums:
     def reduce_losses(self, world: World) -> None:
         """Make the losses and the tallies those of all processes."""
         sizes = [len(tally) for tally in self.tallies.values()]
-        tallies = [number for tally in self.tallies.values() for number in tally]
-        numbers = np.array(world.total(*self.losses.values(), *tallies))
-        losses, *rest = np.split(numbers, np.cumsum([len(self.losses), *sizes])[:-1]) if sizes else (numbers,)
+        flat_tallies = [number for tally in self.tallies.values() for number in tally]
+        numbers = np.array(world.total(*self.losses.values(), *flat_tallies))
+        losses, *tallies = np.split(numbers, np.cumsum([len(self.losses), *sizes])[:-1]) if sizes else (numbers,)
         self.losses = dict(zip(self.losses, losses.tolist(), strict=True))
-        self.tallies = dict(zip(self.tallies, rest, strict=True))
+        self.tallies = dict(zip(self.tallies, tallies, strict=True))
 
     def loss_of(self, objective: AnyObjective, outcome: Outcome) -> Tensor:
         """A micro-batch's part of the loss of the step, with its gradients."""
@@ -88,7 +92,7 @@ class Sums:
             counts = {term: self.counts[objective, term] for term in objective.terms}
             if len(objective.terms) > 1 or len(self.objectives) > 1:
                 figures |= {f"{term}_loss": self.losses[objective, term] / max(1.0, counts[term]) for term in counts}
-            own = objective.figures(counts, {name: self.tallies[objective, name] for name in objective.tallied})
+            measures = objective.figures(counts, {name: self.tallies[objective, name] for name in objective.tallied})
             among = f"{objective.name}_" if len(self.objectives) > 1 else ""
-            figures |= {f"{among}{name}": value for name, value in own.items()}
+            figures |= {f"{among}{name}": value for name, value in measures.items()}
         return figures

@@ -17,7 +17,7 @@ from typing import IO, Any
 LENGTH = 8  # bytes that say how long a message is
 
 
-def send(pipe: IO[bytes], message: Any) -> None:
+def send_message(pipe: IO[bytes], message: Any) -> None:
     """Write one message."""
     text = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     pipe.write(len(text).to_bytes(LENGTH, "little"))
@@ -25,7 +25,7 @@ def send(pipe: IO[bytes], message: Any) -> None:
     pipe.flush()
 
 
-def receive(pipe: IO[bytes]) -> Any:
+def receive_message(pipe: IO[bytes]) -> Any:
     """Read one message; `EOFError` where the other side is gone, be it in the middle of a message."""
     length = int.from_bytes(_exactly(pipe, LENGTH), "little")
     return pickle.loads(_exactly(pipe, length))
@@ -38,7 +38,7 @@ def _exactly(pipe: IO[bytes], count: int) -> bytes:
     return text
 
 
-def _prepared(preparer: Any, request: Any) -> Any:
+def _prepare(preparer: Any, request: Any) -> Any:
     try:
         return preparer.batch(request)
     except Exception:
@@ -47,12 +47,12 @@ def _prepared(preparer: Any, request: Any) -> Any:
 
 def main() -> None:
     """Prepare what is asked for until nobody asks any more."""
-    asked, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a stray print must not come between two batches
     try:
-        preparer = receive(asked)
+        preparer = receive_message(requests)
         while True:
-            send(told, _prepared(preparer, receive(asked)))
+            send_message(replies, _prepare(preparer, receive_message(requests)))
     except (EOFError, BrokenPipeError):
         pass
     finally:

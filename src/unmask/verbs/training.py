@@ -56,19 +56,19 @@ def plan(
             f"plan for what? give --data, or a --vocab-size of {LEAST_VOCABULARY} or more where there is none"
         )
     from unmask.planning import forecast
-    from unmask.planning.cost import Imagined
+    from unmask.planning.cost import ImaginedDataset
     from unmask.planning.hardware import hardware_named
-    from unmask.pretraining.recipes import recipe as recipe_named
+    from unmask.pretraining.recipes import recipe_named
     from unmask.tokens.store.dataset import Dataset
     from unmask.training.budget import Budget
 
     budget = Budget(minutes=minutes, steps=steps, tokens=tokens, epochs=epochs)
     given = None if hardware is None else hardware_named(hardware, precision)
-    text = Imagined.of(vocab_size or 0) if data is None else Dataset.open(data)
+    text = ImaginedDataset.of(vocab_size or 0) if data is None else Dataset.open(data)
     chosen = recipe_named(recipe, **given_settings(length=length, batch_size=batch_size, micro_batch=micro_batch))
     if compare is not None:
         chosen, taken = forecast.recipe_of(Path(compare))
-        budget = budget if budget.given else Budget(steps=taken)
+        budget = budget if budget.is_set else Budget(steps=taken)
         precision = precision or forecast.precision_of(Path(compare))
     planned = forecast.forecast(chosen, text, budget, given, precision=precision, utilisation=utilisation)
     return planned if compare is None else forecast.compare_with_run(planned, Path(compare))
@@ -152,7 +152,7 @@ def pretrain(
         skip_spikes: Leave out steps whose loss or gradient is far above the ones before; they are logged either way.
     """
     from unmask.pretraining.pretrain import pretrain as run
-    from unmask.pretraining.recipes import recipe as recipe_named
+    from unmask.pretraining.recipes import recipe_named
     from unmask.training.budget import Budget
     from unmask.training.machine.computing import Computing
     from unmask.training.run_job import Saving
@@ -212,6 +212,6 @@ def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> RunS
         seconds: How long to wait between two looks.
     """
     from unmask.console.live import live
-    from unmask.runs.watch import watch as follow
+    from unmask.runs.watch import watch_run
 
-    return follow(Path(run), once=once, seconds=seconds, display=live)
+    return watch_run(Path(run), once=once, seconds=seconds, display=live)

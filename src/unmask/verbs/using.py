@@ -83,14 +83,14 @@ def compare(
 
     read_manifest(Path(data))  # a wrong path is told before anything heavy is loaded
     from unmask.evaluation.compare import compare as run
-    from unmask.pretraining.recipes import recipe
+    from unmask.pretraining.recipes import recipe_named
     from unmask.training.budget import Budget
 
     settings = given_settings(phrases=text_of(phrases), length=length, batch_size=batch_size)
     return run(
         Path(data),
         Path(out),
-        [recipe(name.strip(), **settings) for name in recipes.split(",") if name.strip()],
+        [recipe_named(name.strip(), **settings) for name in recipes.split(",") if name.strip()],
         Budget(minutes=minutes, tokens=tokens),
         flops=flops,
         probe_texts=None if probe_texts is None else Path(probe_texts),

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from unmask.errors import BadInput
-from unmask.models.families.family import FAMILIES, build
+from unmask.models.families.family import FAMILIES, build_model
 from unmask.models.families.sizes import SIZES
 from unmask.records import Vocabulary
 
@@ -10,7 +10,7 @@ VOCABULARY = Vocabulary(size=1000, mask=4, pad=0, start=2, end=3, special=(0, 1,
 
 
 def weights(family: str, seed: int) -> torch.Tensor:
-    model = build(family, "tiny", VOCABULARY, length=32, dropout=0.0, seed=seed)
+    model = build_model(family, "tiny", VOCABULARY, length=32, dropout=0.0, seed=seed)
     return torch.cat([parameter.flatten() for parameter in model.parameters()])
 
 
@@ -37,7 +37,7 @@ LARGER = {"xlnet", "t5"}  # a matrix for relative positions in each layer; a dec
 @pytest.mark.parametrize("size", ["tiny", "mini", "small"])
 def test_families_of_one_size_have_nearly_the_same_number_of_weights(size: str) -> None:
     counts = [
-        sum(p.numel() for p in build(family, size, VOCABULARY, length=128, dropout=0.0, seed=0).parameters())
+        sum(p.numel() for p in build_model(family, size, VOCABULARY, length=128, dropout=0.0, seed=0).parameters())
         for family in FAMILIES
         if family not in LARGER
         if not family.endswith("-generator")  # they are smaller on purpose
@@ -93,6 +93,6 @@ def test_a_generator_of_electra_has_a_quarter_to_a_half_of_the_width(size: str) 
 
 def test_an_unknown_family_or_size_is_named_with_the_choices() -> None:
     with pytest.raises(BadInput, match="unknown model family 'gpt': choose one of bert, modernbert"):
-        build("gpt", "tiny", VOCABULARY, length=32, dropout=0.0, seed=0)
+        build_model("gpt", "tiny", VOCABULARY, length=32, dropout=0.0, seed=0)
     with pytest.raises(BadInput, match="unknown model size 'huge'"):
-        build("bert", "huge", VOCABULARY, length=32, dropout=0.0, seed=0)
+        build_model("bert", "huge", VOCABULARY, length=32, dropout=0.0, seed=0)

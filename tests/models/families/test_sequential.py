@@ -1,6 +1,6 @@
 import pytest
 
-from unmask.models.families.family import build
+from unmask.models.families.family import build_model
 from unmask.models.families.sequential import t5, xlnet
 from unmask.models.families.sizes import SIZES
 from unmask.records import Vocabulary
@@ -27,6 +27,6 @@ def test_at_base_t5_is_the_released_one() -> None:
 
 @pytest.mark.parametrize(("family", "kind"), [("xlnet", "XLNetLMHeadModel"), ("t5", "T5ForConditionalGeneration")])
 def test_a_family_is_built_as_its_stock_class(family: str, kind: str) -> None:
-    model = build(family, "tiny", VOCABULARY, length=32, dropout=0.0, seed=0)
+    model = build_model(family, "tiny", VOCABULARY, length=32, dropout=0.0, seed=0)
     assert type(model).__name__ == kind
     assert model.get_input_embeddings().weight is model.get_output_embeddings().weight

@@ -10,7 +10,7 @@ import pytest
 import unmask
 from unmask.errors import BadInput
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.languages import balanced_texts, documents_by_language
 
@@ -54,7 +54,7 @@ def test_the_tokenizer_learns_from_languages_in_their_smoothed_shares(prepared: 
 
 def test_steps_are_trained_on_languages_in_their_smoothed_shares(prepared: Path) -> None:
     data = Dataset.open(prepared)
-    chosen = recipe("xlm-r-tiny", length=32, batch_size=8, micro_batch=8)
+    chosen = recipe_named("xlm-r-tiny", length=32, batch_size=8, micro_batch=8)
     batches = Pretraining.of(data, chosen).batches()
     plan = batches.plan(0)
     language = data.languages("train")[plan.pieces.documents]
@@ -77,4 +77,4 @@ def test_folders_tell_languages_too_and_anything_else_is_one_line(tmp_path: Path
 
 def test_data_without_languages_is_refused_for_xlm_r_in_one_line(data: Path) -> None:
     with pytest.raises(BadInput, match=r"does not tell the languages .* prepare it with --languages file"):
-        Pretraining.of(Dataset.open(data), recipe("xlm-r-tiny", length=32)).job()
+        Pretraining.of(Dataset.open(data), recipe_named("xlm-r-tiny", length=32)).job()

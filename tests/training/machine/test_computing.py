@@ -14,7 +14,7 @@ from transformers import MPNetConfig, MPNetForMaskedLM
 
 from unmask.errors import BadInput, Refused
 from unmask.pretraining.pretrain import Pretraining, pretrain
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.results import Trained
 from unmask.tokens.store.dataset import Dataset
@@ -31,7 +31,7 @@ CPU = torch.device("cpu")
 
 
 def small(name: str, **training: Any) -> Recipe:
-    chosen = recipe(name)
+    chosen = recipe_named(name)
     settings = {"length": 32, "batch_size": 8, "micro_batch": 8, "dropout": 0.1, **training}
     return replace(chosen, settings=replace(chosen.settings, **settings))
 

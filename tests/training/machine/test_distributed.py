@@ -17,7 +17,7 @@ import pytest
 
 from unmask.errors import BadInput
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.machine.distributed import World, process_group
 
@@ -164,7 +164,7 @@ def test_work_that_cannot_be_shared_out_is_refused_before_processes_join(
 
 
 def test_a_thousand_ranks_that_restart_and_change_in_number_train_on_each_block_of_each_epoch_once(data: Path) -> None:
-    plan = recipe("tiny", length=32, batch_size=1536, micro_batch=1)
+    plan = recipe_named("tiny", length=32, batch_size=1536, micro_batch=1)
     feed, draw = Pretraining.of(Dataset.open(data), plan).feed(60), np.random.default_rng(0)
     trained: dict[int, list[int]] = {}  # by step, the numbers of the blocks that the ranks plan, whoever it is
     step, saved = 0, 0
@@ -174,7 +174,7 @@ def test_a_thousand_ranks_that_restart_and_change_in_number_train_on_each_block_
             if step == 60:
                 break
             shares = (World(rank, size).share(feed.micro_batches) for rank in range(size))
-            planned = [each.request for share in shares for each in feed.planned(step, share)]
+            planned = [each.request for share in shares for each in feed.plan_step(step, share)]
             trained[step] = [number for blocks in planned for number in range(blocks.begin, blocks.end)]
             step += 1
             saved = step if draw.random() < 0.3 else saved

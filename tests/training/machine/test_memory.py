@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from unmask.errors import BadInput
-from unmask.training.machine.memory import fitting, out_of_memory
+from unmask.training.machine.memory import out_of_memory, split_to_fit
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_parts_are_doubled_until_they_fit(error: Exception) -> None:
         return "done"
 
     assert out_of_memory(error)
-    assert fitting(compute, lambda: again.append(1), parts=1, rows=8) == (4, "done")
+    assert split_to_fit(compute, lambda: again.append(1), splits=1, rows=8) == (4, "done")
     assert tried == [1, 2, 4] and len(again) == 2
 
 
@@ -39,7 +39,7 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
         raise RuntimeError("shape mismatch")
 
     with pytest.raises(RuntimeError, match="shape mismatch"):
-        fitting(compute, lambda: None, parts=1, rows=8)
+        split_to_fit(compute, lambda: None, splits=1, rows=8)
 
 
 def test_where_one_row_does_not_fit_that_is_said() -> None:
@@ -47,4 +47,4 @@ def test_where_one_row_does_not_fit_that_is_said() -> None:
         raise MemoryError
 
     with pytest.raises(BadInput, match=r"not even one row can be trained on by itself; .* smaller --length"):
-        fitting(compute, lambda: None, parts=1, rows=6)
+        split_to_fit(compute, lambda: None, splits=1, rows=6)

@@ -13,16 +13,16 @@ from torch.nn import Parameter
 
 from unmask.models.layers import layers_of
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint
 from unmask.training.loop import Position
-from unmask.training.machine.sharding import clip, is_sharded, shard, shard_like, whole
+from unmask.training.machine.sharding import clip_gradients, full_tensor, is_sharded, shard_layers, shard_like
 from unmask.training.optimizer import Optimizer, Optimizing
 from unmask.training.session import Session
 from unmask.training.step import take_step
 
-TINY = recipe("tiny")
+TINY = recipe_named("tiny")
 RATES = Optimizing(muon_lr=1e-2)  # rounding grows with it, and tolerances are for this one
 SMALL = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=8, micro_batch=4, optimizing=RATES))
 
@@ -37,7 +37,7 @@ def group() -> Iterator[None]:
 def work_of(data: Path, *, sharded: bool) -> Session:
     work = Session.begin(Pretraining.of(Dataset.open(data), SMALL, 0).job(), 8)
     if sharded:
-        shard(work.learner, torch.device("cpu"), 1)
+        shard_layers(work.learner, torch.device("cpu"), 1)
         work = replace(work, optimizer=Optimizer(work.learner, SMALL.settings.optimizing))
     return work
 
@@ -61,7 +61,7 @@ def test_steps_of_both_optimizers_on_parts_are_those_on_wholes(data: Path) -> No
         cut.learner.named_parameters(), plain.learner.named_parameters(), strict=True
     ):
         assert name == same
-        torch.testing.assert_close(whole(part), parameter, rtol=0, atol=1e-5)
+        torch.testing.assert_close(full_tensor(part), parameter, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize(("before", "after"), [(True, False), (False, True)])
@@ -84,7 +84,7 @@ def test_what_is_exported_is_whole_and_has_the_weights_of_the_parts(data: Path) 
         work.learner.named_parameters(), exported.named_parameters(), strict=True
     ):
         assert name == same and not is_sharded(parameter)
-        assert torch.equal(whole(part), parameter)
+        assert torch.equal(full_tensor(part), parameter)
 
 
 def test_the_norm_of_parts_and_wholes_together_is_that_of_one_row(data: Path) -> None:
@@ -95,7 +95,7 @@ def test_the_norm_of_parts_and_wholes_together_is_that_of_one_row(data: Path) ->
         rows.append(torch.randn(parameter.shape, generator=draw))
         parameter.grad = shard_like(rows[-1].clone(), parameter)
     norm = torch.cat([row.flatten() for row in rows]).norm()
-    assert clip(work.learner.parameters(), 1.0) == pytest.approx(float(norm), rel=1e-5)
+    assert clip_gradients(work.learner.parameters(), 1.0) == pytest.approx(float(norm), rel=1e-5)
     for parameter, row in zip(work.learner.parameters(), rows, strict=True):
         assert isinstance(parameter, Parameter) and parameter.grad is not None
-        torch.testing.assert_close(whole(parameter.grad), row / norm)
+        torch.testing.assert_close(full_tensor(parameter.grad), row / norm)

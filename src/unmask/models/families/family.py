@@ -65,7 +65,7 @@ FAMILIES = {
 MASKED_LMS = frozenset(name for name, family in FAMILIES.items() if family.made_by is AutoModelForMaskedLM)
 
 
-def build(
+def build_model(
     family: str, size: str | Size, vocabulary: Vocabulary, *, length: int, dropout: float, seed: int
 ) -> PreTrainedModel:
     """A fresh model whose weights depend on the seed alone."""

@@ -47,12 +47,12 @@ class Computing:
     shard: bool = False  # cut the layers up among the processes
 
     def __post_init__(self) -> None:
-        for name, value, known in (
+        for name, value, choices in (
             ("device", self.device, ("auto", *DEVICES)),
             ("precision", self.precision, tuple(PRECISIONS)),
         ):
-            if value not in known:
-                raise BadInput(f"--{name} {value}: choose one of {', '.join(known)}")
+            if value not in choices:
+                raise BadInput(f"--{name} {value}: choose one of {', '.join(choices)}")
 
 
 PLAIN = Computing()
@@ -60,17 +60,19 @@ PLAIN = Computing()
 
 def device_for(name: str) -> torch.device:
     """The device of a name, `auto` being the best there is; each process of a machine has a GPU of its own."""
-    found = [kind for kind, there in DEVICES.items() if there()]
-    kind = found[0] if name == "auto" else name
-    if kind not in found:
-        raise BadInput(f"--device {name}: torch finds none on this machine; give --device {found[0]}")
+    available = [kind for kind, is_available in DEVICES.items() if is_available()]
+    kind = available[0] if name == "auto" else name
+    if kind not in available:
+        raise BadInput(f"--device {name}: torch finds none on this machine; give --device {available[0]}")
     if kind != "cuda":
         return torch.device(kind)
-    own, count = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
-    if own >= count:
-        raise BadInput(f"process {own + 1} of this machine finds {count} GPUs: give torchrun --nproc-per-node {count}")
-    torch.cuda.set_device(own)
-    return torch.device("cuda", own)
+    local_rank, count = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+    if local_rank >= count:
+        raise BadInput(
+            f"process {local_rank + 1} of this machine finds {count} GPUs: give torchrun --nproc-per-node {count}"
+        )
+    torch.cuda.set_device(local_rank)
+    return torch.device("cuda", local_rank)
 
 
 def make_ready(learner: Module, computing: Computing, device: torch.device) -> Module:
@@ -113,6 +115,6 @@ def check_compiler(device: torch.device) -> None:
             raise BadInput("--compile: needs Triton on a GPU of compute capability 7.0 or newer; leave it out")
 
 
-def uncompiled(computing: Computing) -> AbstractContextManager[object]:
+def force_eager(computing: Computing) -> AbstractContextManager[object]:
     """Layers as they are written: measuring takes texts of many lengths, each of which would be compiled for."""
     return torch.compiler.set_stance("force_eager") if computing.compile else nullcontext()

@@ -50,14 +50,14 @@ class World:
         """Which of `count` things this process does."""
         return range(self.rank, count, self.size)
 
-    def padded_share(self, things: Iterable[T]) -> Iterator[tuple[T, bool]]:
+    def padded_share(self, items: Iterable[T]) -> Iterator[tuple[T, bool]]:
         """This process's share of things, as many as every other has: where it has none left, another's, marked false.
 
         >>> [list(World(rank, 2).padded_share("abc")) for rank in range(2)]
         [[('a', True), ('c', True)], [('b', True), ('c', False)]]
         """
-        things = iter(things)
-        while turn := list(islice(things, self.size)):
+        items = iter(items)
+        while turn := list(islice(items, self.size)):
             yield turn[min(self.rank, len(turn) - 1)], self.rank < len(turn)
 
     def total(self, *figures: float) -> list[float]:

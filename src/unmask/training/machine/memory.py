@@ -29,14 +29,16 @@ T = TypeVar("T")
 SIGNS = ("out of memory", "allocate memory", "not enough memory", "bad_alloc", "bad allocation")
 
 
-def fitting(compute: Callable[[int], T], start_again: Callable[[], None], *, parts: int, rows: int) -> tuple[int, T]:
+def split_to_fit(
+    compute: Callable[[int], T], start_again: Callable[[], None], *, splits: int, rows: int
+) -> tuple[int, T]:
     """Compute in so many parts, or in twice as many each time memory runs out; in how many it went, and the result.
 
     `rows` are those of a micro-batch; `start_again` takes back what was half done.
     """
     while True:
         try:
-            return parts, compute(parts)
+            return splits, compute(splits)
         except (MemoryError, RuntimeError) as error:
             if not out_of_memory(error):
                 raise
@@ -45,14 +47,14 @@ def fitting(compute: Callable[[int], T], start_again: Callable[[], None], *, par
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        if parts >= rows:
+        if splits >= rows:
             raise BadInput(
                 "out of memory: not even one row can be trained on by itself; "
                 "give a smaller --length or a smaller --recipe"
             )
-        parts *= 2
+        splits *= 2
         say(
-            f"[yellow]out of memory: micro-batches of {rows} rows are computed in {parts} parts from here on; "
+            f"[yellow]out of memory: micro-batches of {rows} rows are computed in {splits} parts from here on; "
             "a step stays what it is[/]"
         )
 

@@ -24,8 +24,8 @@ def half_precision_works() -> bool:
     """Whether a product in bfloat16 comes back from this processor as it is; if not, it is told to do without AMX."""
     if LIMIT in os.environ or not _shows_amx():
         return True
-    tried = subprocess.run([sys.executable, "-c", TRIAL], stdin=subprocess.DEVNULL, capture_output=True)
-    if tried.returncode >= 0:  # below 0 is a signal
+    trial = subprocess.run([sys.executable, "-c", TRIAL], stdin=subprocess.DEVNULL, capture_output=True)
+    if trial.returncode >= 0:  # below 0 is a signal
         return True
     os.environ[LIMIT] = WITHOUT_AMX
     return False

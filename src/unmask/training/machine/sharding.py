@@ -23,14 +23,14 @@ from torch.nn.utils import get_total_norm
 from unmask.models.layers import layers_of
 
 
-def shard(learner: Module, device: torch.device, size: int) -> None:
+def shard_layers(learner: Module, device: torch.device, size: int) -> None:
     """Leave this process its part of each layer."""
     mesh = init_device_mesh(device.type, (size,))
     for layer in layers_of(learner):
         # a layer is whole again in backward only; the loss is divided by what all processes predict, so their sum it is
-        cut = fully_shard(layer, mesh=mesh, reshard_after_forward=True)
-        cut.set_gradient_divide_factor(1.0)
-        cut.set_force_sum_reduction_for_comms(True)
+        fsdp_layer = fully_shard(layer, mesh=mesh, reshard_after_forward=True)
+        fsdp_layer.set_gradient_divide_factor(1.0)
+        fsdp_layer.set_force_sum_reduction_for_comms(True)
 
 
 def is_sharded(tensor: Tensor) -> bool:
@@ -38,7 +38,7 @@ def is_sharded(tensor: Tensor) -> bool:
     return isinstance(tensor, DTensor)
 
 
-def whole(tensor: Tensor) -> Tensor:
+def full_tensor(tensor: Tensor) -> Tensor:
     """All of a tensor; every process has to ask for it."""
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
@@ -50,15 +50,15 @@ def shard_like(tensor: Tensor, like: Tensor) -> Tensor:
     return distribute_tensor(tensor, like.device_mesh, like.placements, src_data_rank=None)
 
 
-def clip(parameters: Iterable[Parameter], most: float) -> float:
+def clip_gradients(parameters: Iterable[Parameter], max_norm: float) -> float:
     """Shrink the whole gradient to a norm of at most `most`; the norm that it had."""
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    parts = [gradient for gradient in gradients if is_sharded(gradient)]
+    shards = [gradient for gradient in gradients if is_sharded(gradient)]
     norm = get_total_norm([gradient for gradient in gradients if not is_sharded(gradient)])
-    if parts:
-        norm = torch.hypot(whole(get_total_norm(parts)), norm)
-    found = float(norm)
-    if found > most:
+    if shards:
+        norm = torch.hypot(full_tensor(get_total_norm(shards)), norm)
+    total_norm = float(norm)
+    if total_norm > max_norm:
         for gradient in gradients:
-            gradient.mul_(most / found)
-    return found
+            gradient.mul_(max_norm / total_norm)
+    return total_norm
