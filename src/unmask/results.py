@@ -222,7 +222,6 @@ class Validation:
 
     step: int
     figures: dict[str, float]
-    final: bool = False  # on everything that is held out, not a sample of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +241,8 @@ class RunStatus:
     seconds_left: float | None  # none if it does not run
     best: Validation | None  # by the first of the figures
     last: Validation | None
-    validations: tuple[Validation, ...]
+    validations: tuple[Validation, ...]  # one series: always the same sample of what is held out
+    final: Validation | None  # on everything that is held out, of the model that is exported; none before the end
     age: float  # seconds since something was logged
     problem: str = ""  # what is damaged
 

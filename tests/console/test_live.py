@@ -28,17 +28,19 @@ BEGUN = RunStatus(
     best=None,
     last=None,
     validations=(),
+    final=None,
     age=0.0,
 )
 FIRST = Validation(8, {"loss": 2.2, "accuracy": 0.08})
 SECOND = Validation(9, {"loss": 2.1, "accuracy": 0.09})
-THIRD = Validation(10, {"loss": 2.0, "accuracy": 0.1}, final=True)
+THIRD = Validation(10, {"loss": 2.0, "accuracy": 0.1})
+FINAL = Validation(10, {"loss": 2.3, "accuracy": 0.07})
 LOOKS = (
     BEGUN,
     replace(BEGUN, step=8, seconds_left=4.0, validations=(FIRST,)),
     replace(BEGUN, step=8, seconds_left=4.0, validations=(FIRST,)),
     replace(BEGUN, step=10, seconds_left=0.0, validations=(FIRST, SECOND, THIRD)),
-    replace(BEGUN, step=10, state="finished", validations=(FIRST, SECOND, THIRD)),
+    replace(BEGUN, step=10, state="finished", validations=(FIRST, SECOND, THIRD), final=FINAL),
 )
 
 
@@ -54,7 +56,8 @@ def test_a_log_gets_a_line_for_each_new_validation() -> None:
     assert shown().splitlines() == [
         "step 8 of 10 · held out 2.200, 8.0%",
         "step 9 of 10 · held out 2.100, 9.0%",
-        "step 10 of 10 · held out 2.000, 10.0% · the end",
+        "step 10 of 10 · held out 2.000, 10.0%",
+        "the end · all that is held out 2.300, 7.0%",
     ]
 
 

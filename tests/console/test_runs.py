@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console, RenderableType
 
-from unmask.console.runs import draw_run, draw_runs, panel, validation_line
+from unmask.console.runs import draw_run, draw_runs, final_line, panel, validation_line
 from unmask.results import FigureTitle, RunList, RunStatus, Validation
 
 LAST = Validation(90, {"loss": 4.25, "accuracy": 0.125})
@@ -29,6 +29,7 @@ RUN = RunStatus(
     seconds_left=99.0,
     best=BEST,
     last=LAST,
+    final=None,
     validations=(Validation(0, {"loss": 9.0}), Validation(70, {"loss": nan}), BEST, LAST),
     age=2.0,
 )
@@ -90,4 +91,4 @@ def test_runs_are_listed_with_their_best_and_last_figures() -> None:
 
 def test_a_validation_is_one_line_of_a_log() -> None:
     assert validation_line(RUN, LAST) == "step 90 of 200 · held out 4.250, 12.5%"
-    assert validation_line(RUN, Validation(200, {"loss": 4.0}, True)) == "step 200 of 200 · held out 4.000 · the end"
+    assert final_line(RUN, Validation(200, {"loss": 4.0})) == "the end · all that is held out 4.000"

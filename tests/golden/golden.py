@@ -29,9 +29,9 @@ def numbers_of(run: Path) -> Numbers:
     """What a run logged: its first losses, and its last validation."""
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     losses = [line["loss"] for line in lines if "loss" in line]
-    validations = [line["validation_loss"] for line in lines if "validation_loss" in line]
+    final = [line["final_loss"] for line in lines if "final_loss" in line]
     assert len(losses) >= STEPS
-    return {"losses": losses[:STEPS], "validation": validations[-1:]}
+    return {"losses": losses[:STEPS], "validation": final}
 
 
 def recorded(kind: str) -> Numbers:

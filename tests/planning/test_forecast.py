@@ -61,12 +61,12 @@ def test_a_budget_becomes_steps() -> None:
     assert steps_of(Budget(), 100, 5000, None) == 50  # one pass over the text
     assert steps_of(Budget(epochs=2.5), 100, 5000, None) == 125
     assert steps_of(Budget(), 100, 0, None) is None
-    # a step of 100,000 tokens brings a tenth of them to be measured on: 2 s and 10 s
-    assert steps_of(Budget(minutes=1), 100_000, 0, pace) == 5
+    # a step of 100,000 tokens brings 11,000 of them to be measured on: 2 s and 11 s
+    assert steps_of(Budget(minutes=1), 100_000, 0, pace) == 4
     with pytest.raises(BadInput, match="--minutes"):
         steps_of(Budget(minutes=1), 100, 0, None)
-    assert validation_seconds(pace, 100, 10) == 10 * 4096 * 0.001  # at the least
-    assert validation_seconds(pace, 100_000, 1000) == 10 * 65_536 * 0.001  # at the most
+    assert validation_seconds(pace, 100, 10) == 11 * 4096 * 0.001  # at the least
+    assert validation_seconds(pace, 100_000, 1000) == 11 * 65_536 * 0.001  # at the most
 
 
 def test_memory_is_told_by_part_and_halved_only_where_products_are() -> None:

@@ -192,7 +192,7 @@ def test_the_held_out_loss_falls_and_the_own_figures_are_logged(kind: str, train
     steps = [line for line in lines if "loss" in line]
     held_out = [line for line in lines if "validation_loss" in line]
     assert len(steps) == STEPS and not any("skipped" in line for line in steps)
-    assert held_out[-1]["validation_loss"] < 0.98 * held_out[0]["validation_loss"]
+    assert held_out[-1]["validation_loss"] < 0.985 * held_out[0]["validation_loss"]  # on the same masks
     assert all(EXPECTED[kind].logged <= line.keys() for line in steps)
     assert all({f"validation_{name}" for name in EXPECTED[kind].held_out} <= line.keys() for line in held_out)
 
@@ -229,14 +229,14 @@ def test_another_computation_has_other_losses(change: dict[str, Any], data: Path
 def test_one_other_initial_value_has_other_losses(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: Callable[[str], Recipe]
 ) -> None:
-    built = pretrains.build
+    built = pretrains.build_model
 
     def build(*args: Any, **kwargs: Any) -> transformers.PreTrainedModel:
         model = built(*args, **kwargs)
         model.get_input_embeddings().weight.data[50:60] *= 1.05
         return model
 
-    monkeypatch.setattr(pretrains, "build", build)
+    monkeypatch.setattr(pretrains, "build_model", build)
     run = pretrain(data, tmp_path / "run", plan("bert"), Budget(steps=STEPS), saving=Saving(report=False))
     assert golden.difference(golden.numbers_of(run.path), "bert") > 5
 

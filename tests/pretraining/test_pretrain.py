@@ -393,11 +393,11 @@ def test_the_settings_of_a_pretraining_are_read_once(
         read = getattr(place, name)
         monkeypatch.setattr(place, name, lambda *args, **more: counts.update([name]) or read(*args, **more))
 
-    for place, name in ((pretrain, "parse_schedule"), (pretrain.curricula, "parse"), (pretrain, "read_phrases")):
+    for place, name in ((pretrain, "parse_schedule"), (pretrain, "parse_curriculum"), (pretrain, "read_phrases")):
         counted(place, name)
     settings = replace(DROPOUT.settings, policy="collocation", rate="0.2", phrases=str(phrases))
     pretrain.pretrain(data, tmp_path / "run", replace(DROPOUT, settings=settings), Budget(minutes=0.02))
-    assert counts == {"parse_schedule": 1, "parse": 1, "read_phrases": 1}
+    assert counts == {"parse_schedule": 1, "parse_curriculum": 1, "read_phrases": 1}
 
 
 def test_a_learner_may_come_from_a_model_directory_as_well_as_fresh(data: Path, tmp_path: Path, whole: Trained) -> None:

@@ -22,7 +22,8 @@ LINES = [
     {"step": 2, "loss": 5.0, "accuracy": 0.1, "lr": 1e-3, "tokens": 200, "tokens_per_second": 100.0},
     {"step": 3, "validation_loss": 4.0, "validation_accuracy": 0.2},
     {"step": 4, "loss": float("nan"), "accuracy": 0.0, "tokens": 600, "tokens_per_second": 200.0, "skipped": True},
-    {"step": 6, "validation_loss": 4.5, "validation_accuracy": 0.25, "final": True},
+    {"step": 6, "validation_loss": 4.5, "validation_accuracy": 0.25},
+    {"step": 6, "final_loss": 3.5, "final_accuracy": 0.3},
 ]
 
 
@@ -51,7 +52,8 @@ def test_a_run_in_figures(tmp_path: Path) -> None:
     run = summarize_run(read_history(make(tmp_path / "run")))
     assert (run.state, run.recipe, run.step, run.steps, run.tokens) == ("finished", "tiny", 6, 6, 600)
     assert run.best == Validation(3, {"loss": 4.0, "accuracy": 0.2})
-    assert run.last == Validation(6, {"loss": 4.5, "accuracy": 0.25}, True)
+    assert run.last == Validation(6, {"loss": 4.5, "accuracy": 0.25})
+    assert run.final == Validation(6, {"loss": 3.5, "accuracy": 0.3})  # apart: it is of another set of masks
     assert run.tokens_per_second == 150.0 and run.seconds_left is None and run.age >= 0
 
 

@@ -29,7 +29,8 @@ def made(path: Path, *, model: bool = True) -> Path:
     lines = [
         {"step": 0, "validation_loss": 9.0},
         {"step": 2, "loss": 5.0, "tokens": 4096, "tokens_per_second": 100.0},
-        {"step": 2, "validation_loss": 4.0, "validation_accuracy": 0.25, "final": True},
+        {"step": 2, "validation_loss": 4.5, "validation_accuracy": 0.2},
+        {"step": 2, "final_loss": 4.0, "final_accuracy": 0.25},
     ]
     (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     if model:
@@ -49,7 +50,13 @@ def test_the_page_says_what_was_trained_how_well_and_how_to_use_it(tmp_path: Pat
     assert "recipe.settings.optimizing.clip 1.0" in " ".join(cell.text_content() for cell in page.iter("th", "td"))
     measured = page.xpath("//table[@class='figures']//tr")
     assert [cell.text_content() for cell in measured[1]] == ["0", "0", "9.000", ""]
-    assert [cell.text_content() for cell in measured[2]] == ["2, all of it", "4,096", "4.000", "25.0%"]
+    assert [cell.text_content() for cell in measured[2]] == ["2", "4,096", "4.500", "20.0%"]
+    assert [cell.text_content() for cell in measured[3]] == [
+        "the end, on all that is held out",
+        "4,096",
+        "4.000",
+        "25.0%",
+    ]
     assert (run / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 

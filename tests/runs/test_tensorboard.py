@@ -16,7 +16,7 @@ LINES = [
     {"step": 0, "validation_loss": 9.0},
     {"step": 1, "loss": 8.0, "tokens": 10, "skipped": True, "rows": [1, 2]},
     {"step": 2, "loss": float("nan"), "tokens": 20},
-    {"step": 2, "validation_loss": 7.0, "final": True},
+    {"step": 2, "validation_loss": 7.0},
 ]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from unmask import progress
-from unmask.console.runs import panel, validation_line
+from unmask.console.runs import final_line, panel, validation_line
 from unmask.results import RunStatus
 from unmask.runs.watch import Show, no_display
 
@@ -36,9 +36,13 @@ class Lines:
 
     def __init__(self) -> None:
         self.told = 0
+        self.ended = False
 
     def __call__(self, now: RunStatus) -> None:
         """Say what is new."""
         for each in now.validations[self.told :]:
             progress.console().print(validation_line(now, each), soft_wrap=True)
         self.told = len(now.validations)
+        if now.final and not self.ended:
+            progress.console().print(final_line(now, now.final), soft_wrap=True)
+            self.ended = True

@@ -48,6 +48,8 @@ def _in_short(run: RunStatus) -> str:
         name = run.titles[0].name
         same = run.last.figures[name] == run.best.figures[name]
         parts.append(f"held out {_measured(run, run.last)}" + ("" if same else f" · best {_measured(run, run.best)}"))
+    if run.final:
+        parts.append(f"all of it {_measured(run, run.final)}")
     return " · ".join(filter(None, parts))
 
 
@@ -92,6 +94,7 @@ def _facts(run: RunStatus) -> RenderableType:
         ("time on steps", duration(run.seconds)),
         ("held out, last", _measured(run, run.last)),
         ("held out, best", _measured(run, run.best)),
+        ("all held out", _measured(run, run.final)),
         (f"held-out {headline.name}", sparkline(values)),
         ("last heard of", f"{ago(run.age)} ago"),
     ]
@@ -101,8 +104,12 @@ def _facts(run: RunStatus) -> RenderableType:
 def validation_line(run: RunStatus, validation: Validation) -> str:
     """One validation as a line of a log."""
     steps = f" of {run.steps:,}" if run.steps else ""
-    end = " · the end" if validation.final else ""
-    return f"step {validation.step:,}{steps} · held out {_measured(run, validation)}{end}"
+    return f"step {validation.step:,}{steps} · held out {_measured(run, validation)}"
+
+
+def final_line(run: RunStatus, final: Validation) -> str:
+    """The last measurement as a line of a log."""
+    return f"the end · all that is held out {_measured(run, final)}"
 
 
 def sparkline(values: list[float]) -> str:

@@ -138,16 +138,10 @@ def improvement(run: Path, evaluated: Evaluated) -> Padding:
     table.add_row("always the most frequent token", "", f"{evaluated.most_frequent_top1:.1%}", style="dim")
     table.add_row("only how frequent each token is", f"{evaluated.unigram_loss:.2f}", "", style="dim")
     for figures in Run(run, {}).read_log():
-        if "validation_loss" in figures:
-            accuracy = figures["validation_accuracy"]
-            done = "[bold]the end[/]" if figures.get("final") else f"step {figures['step']:,}"
-            row = (
-                done,
-                f"{figures['validation_loss']:.2f}",
-                f"{accuracy:.1%}",
-                f"[green]{bar(accuracy, 40)}[/]",
-            )
-            table.add_row(*row)
+        for prefix, when in (("validation_", f"step {figures['step']:,}"), ("final_", "[bold]all that is held out[/]")):
+            if f"{prefix}loss" in figures:
+                loss, accuracy = figures[f"{prefix}loss"], figures[f"{prefix}accuracy"]
+                table.add_row(when, f"{loss:.2f}", f"{accuracy:.1%}", f"[green]{bar(accuracy, 40)}[/]")
     return Padding(table, (1, 2))
 
 

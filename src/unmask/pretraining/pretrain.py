@@ -22,8 +22,7 @@ from unmask.errors import BadInput
 from unmask.files import digest, sha256_of
 from unmask.models.families.family import FAMILIES, build_model
 from unmask.models.init import set_unigram_bias
-from unmask.objectives import curriculum as curricula
-from unmask.objectives.curriculum import Curriculum
+from unmask.objectives.curriculum import Curriculum, parse_curriculum
 from unmask.objectives.text import FILL_MASK, TextObjective
 from unmask.pretraining.batches import MaskedBatches
 from unmask.pretraining.card import WEIGHTS, export_model, model_card
@@ -68,7 +67,7 @@ class Pretraining:
     def of(cls, dataset: Dataset, recipe: Recipe, seed: int = 0) -> Pretraining:
         """Read the settings; what cannot be trained is told here."""
         settings = recipe.settings
-        curriculum = curricula.parse_curriculum(settings.objective)
+        curriculum = parse_curriculum(settings.objective)
         masking = masking_for(settings, curriculum)
         if masking is not None and masking.needs_sentinels:
             dataset = dataset.with_sentinels(sentinels_for(masking, settings.length))

@@ -36,6 +36,7 @@ LOCK, METRICS, DESCRIPTION = ".lock", "metrics.jsonl", "run.json"
 CHECKPOINTS, BEST, MODEL = "checkpoints", "best", "model"
 CHECKPOINT_INDEX, CHECKPOINT_TENSORS = "checkpoint.json", ("model.safetensors", "optimizer.safetensors")
 FREE = frozenset({"computing.device", "computing.recompute", "computing.shard"})  # may change when a run goes on
+FINAL = "final_"  # before the name of a figure on everything that is held out, of the model that is exported
 LOOKS = 10  # at a lock before it is said to be held
 
 README = """# A run of unmask
@@ -103,7 +104,7 @@ def _up_to(line: str, step: int) -> bool:
     """Whether a line of metrics is whole, speaks of a step up to this one, and not of the end of the run."""
     try:
         figures = json.loads(line)
-        return bool(figures["step"] <= step) and not figures.get("final")
+        return bool(figures["step"] <= step) and not any(name.startswith(FINAL) for name in figures)
     except (ValueError, KeyError, TypeError):
         return False  # the last line of a process that was killed while it wrote
 

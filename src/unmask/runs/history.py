@@ -28,6 +28,7 @@ from unmask.runs.directory import (
     CHECKPOINT_TENSORS,
     CHECKPOINTS,
     DESCRIPTION,
+    FINAL,
     LOCK,
     METRICS,
     MODEL,
@@ -35,7 +36,7 @@ from unmask.runs.directory import (
 )
 
 RECENT = 20  # logged steps that tell how fast a run is now
-HELD_OUT = "validation_"  # before the name of a figure of what is held out
+HELD_OUT = "validation_"  # before the name of a figure of a sample of what is held out, always the same
 
 Line = dict[str, Any]
 
@@ -58,9 +59,15 @@ class History:
 
     @property
     def validation_lines(self) -> list[Line]:
-        """The measurements on what is held out; the last may be of all of it."""
+        """The measurements on a sample of what is held out, always the same one."""
         headline = HELD_OUT + self.titles[0].name
         return [line for line in self.lines if isinstance(line.get(headline), int | float)]
+
+    @property
+    def final_line(self) -> Line:
+        """The measurement on everything that is held out, in the end; empty before."""
+        headline = FINAL + self.titles[0].name
+        return next((line for line in reversed(self.lines) if isinstance(line.get(headline), int | float)), {})
 
     @property
     def titles(self) -> tuple[FigureTitle, ...]:
@@ -79,8 +86,7 @@ class History:
             return "running"
         if self.problem:
             return "foreign" if self.foreign else "damaged"
-        complete = any(line.get("final") for line in self.lines) and (self.path / MODEL).is_dir()
-        return "finished" if complete else "stopped"
+        return "finished" if self.final_line and (self.path / MODEL).is_dir() else "stopped"
 
     def curve(self, name: str) -> tuple[list[float], list[float]]:
         """A figure against the tokens seen, wherever it was logged as a finite number."""
@@ -166,7 +172,7 @@ def find_runs(folders: Iterable[Path]) -> Iterator[Path]:
 def summarize_run(history: History) -> RunStatus:
     """A run in figures."""
     last: Line = history.step_lines[-1] if history.step_lines else {}
-    validations = tuple(map(_validation, history.validation_lines))
+    validations = tuple(_validation(line, HELD_OUT) for line in history.validation_lines)
     names = [title.name for title in history.titles]
     return RunStatus(
         path=history.path,
@@ -183,14 +189,15 @@ def summarize_run(history: History) -> RunStatus:
         best=_best(validations, history.titles[0]),
         last=validations[-1] if validations else None,
         validations=validations,
+        final=_validation(history.final_line, FINAL) if history.final_line else None,
         age=_age(history.path),
         problem=history.problem,
     )
 
 
-def _validation(line: Line) -> Validation:
-    values = {name.removeprefix(HELD_OUT): value for name, value in line.items() if name.startswith(HELD_OUT)}
-    return Validation(line["step"], values, bool(line.get("final")))
+def _validation(line: Line, prefix: str) -> Validation:
+    values = {name.removeprefix(prefix): value for name, value in line.items() if name.startswith(prefix)}
+    return Validation(line["step"], values)
 
 
 def _best(validations: Iterable[Validation], headline: FigureTitle) -> Validation | None:

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from unmask.quantities import brief
+from unmask.runs.directory import FINAL
 from unmask.runs.history import HELD_OUT, History
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of fonts on a terminal that belongs to the training
@@ -128,7 +129,7 @@ def _draw_panel(axes: Axes, panel: Panel, history: History) -> None:
 
 
 def _held_out(axes: Axes, panel: Panel, history: History) -> None:
-    """The measurements on held-out text, the last with its value."""
+    """The measurements on a sample of what is held out, the last with its value, and in the end on all of it."""
     tokens, values = history.curve(panel.held_out)
     if not values:
         return
@@ -144,6 +145,10 @@ def _held_out(axes: Axes, panel: Panel, history: History) -> None:
         color=HELD_OUT_COLOUR,
         fontweight="bold",
     )
+    place, figure = history.curve(FINAL + panel.figure)
+    if figure:
+        label = f"all of it {figure[-1]:.1%}" if panel.percent else f"all of it {figure[-1]:.2f}"
+        axes.plot(place[-1:], figure[-1:], "*", color=HELD_OUT_COLOUR, markersize=11, label=label)
 
 
 def smooth(values: Sequence[float], window: int) -> list[float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -16,9 +16,10 @@ from typing import Any
 
 from unmask.files import write_bytes, write_text
 from unmask.quantities import brief, duration
-from unmask.results import RunStatus
+from unmask.results import FigureTitle, RunStatus
 from unmask.runs.description import flatten_settings
-from unmask.runs.history import HELD_OUT, History, read_history, summarize_run
+from unmask.runs.directory import FINAL
+from unmask.runs.history import HELD_OUT, History, Line, read_history, summarize_run
 
 PLOT, PAGE = "plot.png", "report.html"
 
@@ -92,7 +93,7 @@ def render_page(history: History, svg: str, facts: Mapping[str, str]) -> str:
 <section><h2>What was trained, on what</h2>{_html_table(_description_rows(history, facts))}</section>
 <section><h2>How to use it</h2>{_use(run, history)}</section>
 </div>
-<section><h2>On what is held out</h2>{_validations(history)}</section>
+<section><h2>On what is held out: always the same sample, in the end all of it</h2>{_validations(history)}</section>
 <section><details><summary>Every setting</summary>{settings}</details></section>
 </main>
 </body>
@@ -101,10 +102,11 @@ def render_page(history: History, svg: str, facts: Mapping[str, str]) -> str:
 
 
 def _headline_figures(run: RunStatus) -> Iterable[tuple[str, str]]:
-    figures = {} if run.last is None else run.last.figures
+    measured, where = (run.final, "all that is held out") if run.final else (run.last, "a sample held out")
+    figures = {} if measured is None else measured.figures
     for title in run.titles:
         if title.name in figures:
-            yield title.spelt(figures[title.name]), f"{title.title}, held out"
+            yield title.spelt(figures[title.name]), f"{title.title}: {where}"
     yield brief(run.tokens), "tokens seen"
     yield f"{run.step:,}", f"of {run.steps:,} steps" if run.steps else "steps"
     yield duration(run.seconds), "spent on steps"
@@ -143,16 +145,21 @@ def _validations(history: History) -> str:
         return "<p>Nothing was measured yet.</p>"
     titles = [title for title in history.titles if HELD_OUT + title.name in history.figure_names]
     heads = "".join(f"<th>{escape(name)}</th>" for name in ("step", "tokens seen", *(title.title for title in titles)))
-    rows = []
-    for line in history.validation_lines:
-        values = [(title, line.get(HELD_OUT + title.name)) for title in titles]
-        cells = [
-            f"{line['step']:,}" + (", all of it" if line.get("final") else ""),
-            f"{history.tokens_at(line):,.0f}",
-            *("" if value is None else title.spelt(value) for title, value in values),
-        ]
-        rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+    rows = [_measured(history, titles, line, HELD_OUT, f"{line['step']:,}") for line in history.validation_lines]
+    if history.final_line:
+        rows.append(_measured(history, titles, history.final_line, FINAL, "the end, on all that is held out"))
     return f'<table class="figures"><tr>{heads}</tr>{"".join(rows)}</table>'
+
+
+def _measured(history: History, titles: Sequence[FigureTitle], line: Line, prefix: str, name: str) -> str:
+    """A measurement as a row of the table."""
+    values = [(title, line.get(prefix + title.name)) for title in titles]
+    cells = [
+        name,
+        f"{history.tokens_at(line):,.0f}",
+        *("" if value is None else title.spelt(value) for title, value in values),
+    ]
+    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
 
 
 def _html_table(rows: Mapping[str, Any]) -> str:

@@ -19,7 +19,8 @@ from unmask import __version__
 from unmask.errors import BadInput
 from unmask.progress import Step, say, task
 from unmask.runs import tensorboard
-from unmask.runs.directory import DESCRIPTION, FORMAT, Run, describe_run, open_run, read_description
+from unmask.runs.directory import DESCRIPTION, FINAL, FORMAT, Run, describe_run, open_run, read_description
+from unmask.runs.history import HELD_OUT
 from unmask.runs.reporting import Reporter, open_reporter
 from unmask.training import checkpoint, loop
 from unmask.training.budget import HOW_LONG, Budget, steps_for
@@ -157,10 +158,7 @@ class Observer:
     ) -> None:
         self.session, self.run, self.interruption = session, run, interruption
         self.saving, self.world, self.reporter = saving, world, reporter
-        self.validations = {round(session.steps * nth / VALIDATIONS) for nth in range(1, VALIDATIONS)}
-        self.validations -= {0, session.steps}
-        if saving.best:
-            self.validations.add(session.steps)  # the last moment may be the best
+        self.validations = {round(session.steps * nth / (VALIDATIONS - 1)) for nth in range(1, VALIDATIONS)} - {0}
         self.best: float | None = None
         self.last = ""
         self.saved_at = time.monotonic()
@@ -230,7 +228,7 @@ class Observer:
         """Measure on a sample of what is held out, always the same."""
         figures = self.session.validate(self.world)
         self.last = f" · held out {brief_figures(figures, self.session.job)}"
-        self.log({"step": position.step, **validation_figures(figures)})
+        self.log({"step": position.step, **prefixed_figures(figures, HELD_OUT)})
         headline = self.session.job.headline
         if self.saving.best and headline.improves(figures[headline.name], self.best):
             self.best = figures[headline.name]
@@ -243,7 +241,7 @@ class Observer:
         newest = checkpoint.newest(self.run.best)
         if newest is None or newest.step > position.step:
             return
-        headline = f"validation_{self.session.job.headline.name}"
+        headline = HELD_OUT + self.session.job.headline.name
         values = [line[headline] for line in self.run.read_log() if line["step"] == newest.step and headline in line]
         self.best = values[0] if values else None
 
@@ -263,7 +261,7 @@ def finish(session: Session, run: Run, position: Position, saving: Saving, world
         figures = session.measure(None, world)
         progress(1, note=brief_figures(figures, job))
     if world.first:
-        run.log({"step": session.steps, **validation_figures(figures), "final": True})
+        run.log({"step": session.steps, **prefixed_figures(figures, FINAL)})
     finished_run = FinishedRun(
         path=run.path,
         description=run.description,
@@ -289,6 +287,6 @@ def brief_figures(figures: Mapping[str, float], job: Job) -> str:
     )
 
 
-def validation_figures(figures: Mapping[str, float]) -> dict[str, float]:
-    """What is logged of a validation."""
-    return {f"validation_{name}": value for name, value in figures.items() if isfinite(value)}
+def prefixed_figures(figures: Mapping[str, float], prefix: str) -> dict[str, float]:
+    """What is logged of a measurement: on a sample of what is held out, or in the end on all of it."""
+    return {prefix + name: value for name, value in figures.items() if isfinite(value)}

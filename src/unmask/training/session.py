@@ -21,7 +21,7 @@ from unmask.training.machine.sharding import full_tensor, is_sharded, shard_laye
 from unmask.training.optimizer import Optimizer
 from unmask.training.precision import Precision
 
-VALIDATIONS = 10  # over a run, besides the last, which takes everything that is held out
+VALIDATIONS = 11  # over a run: before the first step, after the last, and nine between
 VALIDATION_SHARE = 0.01  # tokens of a validation for each token trained on: about a thirtieth of the time in all
 VALIDATION_TOKENS = (4_096, 65_536)  # at the least and at the most
 
