@@ -211,10 +211,10 @@ def _show(result: Any, as_json: bool) -> None:
         return
     from rich.console import Console
 
-    from unmask.console.pages import pages
+    from unmask.console.pages import result_pages
 
     console = Console()
-    for page in pages(result):
+    for page in result_pages(result):
         console.print(page, crop=False)  # a command to copy may be longer than a line
 
 

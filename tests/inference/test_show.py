@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from unmask.console.hiding import draw_shown, legend
+from unmask.console.hiding import draw_legend, draw_shown
 from unmask.corruption.policy import POLICIES
 from unmask.errors import BadInput
 from unmask.inference.show import show, show_all
@@ -77,11 +77,11 @@ def test_colours_tell_what_signs_tell_without_them(tokenizer):
     without = plain(draw_shown(shown, colour=False))
     assert "~" in without and "=" in without and "\x1b" not in without
     console = Console(width=80, file=io.StringIO(), force_terminal=True, color_system="standard")
-    console.print(draw_shown(shown), legend())
+    console.print(draw_shown(shown), draw_legend())
     coloured = console.file.getvalue()
     for code in ("\x1b[1;31m", "\x1b[1;33m", "\x1b[1;32m"):  # red, yellow, green
         assert code in coloured
-    assert "~a random token~" in plain(legend(colour=False))
+    assert "~a random token~" in plain(draw_legend(colour=False))
 
 
 def test_the_same_seed_shows_the_same(tokenizer):

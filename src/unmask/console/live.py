@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from unmask import progress
-from unmask.console.runs import panel, validation_line
+from unmask.console.runs import draw_panel, validation_line
 from unmask.results import RunStatus
 from unmask.runs.watch import Show, no_display
 
 
 @contextmanager
-def live() -> Iterator[Show]:
+def live_display() -> Iterator[Show]:
     """Show a run for as long as the block runs, in the way that this audience can see."""
     if not progress.watched():
         with no_display() as show:
@@ -28,17 +28,17 @@ def live() -> Iterator[Show]:
     from rich.live import Live
 
     with Live(console=console, transient=True, auto_refresh=False) as screen:
-        yield lambda now: screen.update(panel(now), refresh=True)
+        yield lambda status: screen.update(draw_panel(status), refresh=True)
 
 
 class Lines:
     """A line for each validation that was not there before."""
 
     def __init__(self) -> None:
-        self.told = 0
+        self.count = 0
 
-    def __call__(self, now: RunStatus) -> None:
+    def __call__(self, status: RunStatus) -> None:
         """Say what is new."""
-        for each in now.validations[self.told :]:
-            progress.console().print(validation_line(now, each), soft_wrap=True)
-        self.told = len(now.validations)
+        for validation in status.validations[self.count :]:
+            progress.console().print(validation_line(status, validation), soft_wrap=True)
+        self.count = len(status.validations)

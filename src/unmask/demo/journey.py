@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unmask import progress
-from unmask.console.documents import documents
+from unmask.console.documents import document_counts
 from unmask.console.hiding import draw_shown
 from unmask.evaluation.intrinsic import evaluate
 from unmask.inference.fill import fill
@@ -27,7 +27,7 @@ from unmask.models.init import set_unigram_bias
 from unmask.models.load import Loaded, load_model
 from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.recipes import recipe_named
-from unmask.quantities import bar
+from unmask.quantities import format_bar
 from unmask.results import Demonstrated, Evaluated, Filled, Prepared
 from unmask.runs.directory import Run
 from unmask.tokens.prepare import prepare
@@ -92,7 +92,7 @@ def corpus_in_figures(prepared: Prepared) -> Padding:
     table = Table(box=None, show_header=False, padding=(0, 2))
     table.add_column(style="dim")
     table.add_column(justify="right", style="bold")
-    for what, count in documents(prepared):
+    for what, count in document_counts(prepared):
         table.add_row(f"documents {what}", f"{count:,}")
     table.add_row("tokens to train on", f"{prepared.tokens['train']:,}")
     table.add_row("tokens held out", f"{prepared.tokens['valid']:,}")
@@ -145,7 +145,7 @@ def improvement(run: Path, evaluated: Evaluated) -> Padding:
                 done,
                 f"{figures['validation_loss']:.2f}",
                 f"{accuracy:.1%}",
-                f"[green]{bar(accuracy, 40)}[/]",
+                f"[green]{format_bar(accuracy, 40)}[/]",
             )
             table.add_row(*row)
     return Padding(table, (1, 2))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unmask.quantities import brief, duration, with_interval
+from unmask.quantities import format_count, format_duration, with_interval
 from unmask.results import ComparedRun, Comparison, Figure
 
 
@@ -19,10 +19,10 @@ def comparison_tables(result: Comparison) -> Iterator[tuple[tuple[str, ...], lis
         [
             (
                 each.recipe,
-                brief(each.parameters),
+                format_count(each.parameters),
                 f"{each.steps:,}",
-                brief(each.tokens),
-                duration(each.seconds),
+                format_count(each.tokens),
+                format_duration(each.seconds),
                 f"{each.tokens_per_second:,.0f}",
             )
             for each in runs

@@ -204,7 +204,7 @@ def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> RunS
         once: Say where the run stands now, and leave.
         seconds: How long to wait between two looks.
     """
-    from unmask.console.live import live
+    from unmask.console.live import live_display
     from unmask.runs.watch import watch_run
 
-    return watch_run(Path(run), once=once, seconds=seconds, display=live)
+    return watch_run(Path(run), once=once, seconds=seconds, display=live_display)
