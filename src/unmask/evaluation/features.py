@@ -101,7 +101,7 @@ def _vectors(encoder: Encoder, rows: Sequence[Encoded]) -> Iterator[tuple[int, R
     room = (encoder.length or max((len(row.ids) for row in rows), default=0) + 2) - len(opening) - len(closing)
     inside = [row.ids[:room].tolist() for row in rows]
     with task("Reading", total=len(rows)) as step:
-        for numbers in batches_by_length([len(each) + 2 for each in inside], tokens=AT_ONCE):
+        for numbers in batches_by_length([len(tokens) + 2 for tokens in inside], tokens=AT_ONCE):
             batch = [[*opening, *inside[number], *closing] or [0] for number in numbers]
             for number, vectors in zip(numbers.tolist(), _forward(encoder, batch), strict=True):
                 begin = len(opening)

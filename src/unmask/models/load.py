@@ -35,7 +35,7 @@ UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedModel:
     """A masked language model, ready to be asked."""
 
     path: Path
@@ -45,7 +45,7 @@ class Loaded:
     length: int | None  # the most tokens it takes, special ones included; None where there is no limit
 
 
-def load_model(path: Path) -> Loaded:
+def load_model(path: Path) -> LoadedModel:
     """Load the model of a run or of a model directory."""
     directory = model_directory(path)
     config = _config(directory)
@@ -59,7 +59,7 @@ def load_model(path: Path) -> Loaded:
             "they do not belong together"
         )
     model = _model(directory, config)
-    return Loaded(directory, model, tokenizer, vocabulary, length_of(model, tokenizer))
+    return LoadedModel(directory, model, tokenizer, vocabulary, length_of(model, tokenizer))
 
 
 def _config(directory: Path) -> PreTrainedConfig:
