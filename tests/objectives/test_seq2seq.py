@@ -139,7 +139,7 @@ def test_chunks_of_the_vocabulary_give_the_loss_of_the_whole(
     _, batch = packed(*[(40,)] * 8)
     gradients = []
     for size in (1 << 26, 1):
-        monkeypatch.setattr("unmask.objectives.vocabulary.WHOLE", size)
+        monkeypatch.setattr("unmask.objectives.vocabulary.MAX_LOGITS", size)
         model.zero_grad()
         outcome = OBJECTIVE.outcome(model, batch)
         outcome.losses["seq2seq"].backward()
