@@ -75,7 +75,7 @@ def test_a_real_model_is_probed_for_texts_and_for_words(make_model, tmp_path: Pa
 def test_strengths_are_chosen_on_documents_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     fitted = probes._fit
-    monkeypatch.setattr(probes, "_fitted", lambda choice, x, y: seen.append(len(x)) or fitted(choice, x, y))
+    monkeypatch.setattr(probes, "_fit", lambda choice, x, y: seen.append(len(x)) or fitted(choice, x, y))
     fit_classifier(RNG.normal(size=(100, 3)), np.array(["a", "b"] * 50), np.arange(100))
     assert seen == [80] * len(probes.STRENGTHS) + [100]
 

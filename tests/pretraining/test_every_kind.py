@@ -236,7 +236,7 @@ def test_one_other_initial_value_has_other_losses(
         model.get_input_embeddings().weight.data[50:60] *= 1.05
         return model
 
-    monkeypatch.setattr(pretrains, "build", build)
+    monkeypatch.setattr(pretrains, "build_model", build)
     run = pretrain(data, tmp_path / "run", plan("bert"), Budget(steps=STEPS), saving=Saving(report=False))
     assert golden.difference(golden.numbers_of(run.path), "bert") > 5
 
