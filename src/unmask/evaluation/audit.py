@@ -21,7 +21,7 @@ from unmask.errors import BadInput
 from unmask.progress import task
 from unmask.records import Blocks, Corrupted, Flags, Integers, Reals, Vocabulary
 from unmask.results import Audited
-from unmask.tokens.pack import AROUND, cut, packed, read_blocks
+from unmask.tokens.pack import AROUND, cut_documents, pack_pieces, read_blocks
 from unmask.tokens.spans.lexicon import Lexicon, mark_phrases
 from unmask.tokens.spans.marked import Spans, mark_blocks, marked_spans
 from unmask.tokens.spans.phrases import phrase_lexicon
@@ -198,7 +198,7 @@ def _batches(
     dataset: Dataset, split: str, length: int, blocks: int, seed: int, spans: Mapping[str, Spans]
 ) -> Iterator[Blocks]:
     stream = dataset.split(split)
-    packing = packed(cut(stream.ends, length - AROUND), length, seed=seed, epoch=0)
+    packing = pack_pieces(cut_documents(stream.ends, length - AROUND), length, seed=seed, epoch=0)
     count = min(blocks, packing.blocks)
     with task("Auditing", total=count) as step:
         for begin in range(0, count, BATCH):

@@ -132,7 +132,9 @@ def collocations(
     dataset = Dataset.open(data)
     stream, tokenizer = dataset.split("train"), dataset.tokenizer()
     with task("Collocations", total=2 * longest) as step:
-        mined = mine_collocations(stream, wordless_tokens(tokenizer), longest=longest, least=least, top=top, step=step)
+        mined = mine_collocations(
+            stream, wordless_tokens(tokenizer), max_words=longest, min_count=least, top=top, step=step
+        )
     phrases = as_phrases(mined, tokenizer)
     if out is not None:
         write_phrases(phrases, Path(out))

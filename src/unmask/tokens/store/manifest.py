@@ -41,8 +41,8 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     if not directory.exists():
         raise BadInput(f"{directory}: does not exist; make a data directory with `unmask prepare`")
     if not path.is_file():
-        half = [name for name in ("train", "tokenizer") if (directory / name).is_dir()]
-        if half:
+        remains = [name for name in ("train", "tokenizer") if (directory / name).is_dir()]
+        if remains:
             raise Damaged(f"{path}: missing; prepare the data again")
         raise BadInput(f"{directory}: not a data directory, it has no {MANIFEST}; make one with `unmask prepare`")
     text = path.read_bytes()
