@@ -56,7 +56,7 @@ def audit_data(
     batches = _batches(dataset, split, length, blocks, seed, spans)
     if phrases:
         lexicon = phrase_lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
-        for kind in masking.spanned:
+        for kind in masking.span_kinds:
             batches = _with_phrases(batches, lexicon, dataset.vocabulary, kind)
     return audit(batches, masking, dataset.vocabulary, seed=seed)
 

@@ -39,7 +39,7 @@ def show(
     else:
         vocabulary = vocabulary_of(tokenizer)
     blocks = _row(tokenizer, text, vocabulary)
-    for kind in masking.spanned:
+    for kind in masking.span_kinds:
         if not phrases:
             raise BadInput(f"policy {kind!r} hides spans: give --phrases, a file with a phrase a line")
         blocks = mark_phrases(blocks, phrase_lexicon(tokenizer, phrases), vocabulary, kind=kind)

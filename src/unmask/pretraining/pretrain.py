@@ -79,7 +79,7 @@ class Pretraining:
             phrases = tuple(read_phrases(settings.phrases))
         if masking is not None and phrases:
             lexicon = phrase_lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
-            lexicons = dict.fromkeys(masking.spanned, lexicon)
+            lexicons = dict.fromkeys(masking.span_kinds, lexicon)
         elif masking is not None:
             spans = marked_spans(dataset, masking, "train")
         return cls(recipe, dataset, seed, curriculum, masking, phrases, lexicons, spans)

@@ -110,7 +110,7 @@ class Collator:
             numbers=_example_keys(fields, ids, real),
             epoch=self.epoch,
         )
-        spans = {kind: self._marks(kind, blocks, fields) for kind in self.masking.spanned}
+        spans = {kind: self._marks(kind, blocks, fields) for kind in self.masking.span_kinds}
         return replace(blocks, spans=spans)
 
     def _marks(self, kind: str, blocks: Blocks, fields: list[dict[str, Any]]) -> Ids:

@@ -124,10 +124,10 @@ def mark_blocks(blocks: Blocks, packing: Packing, spans: Mapping[str, Spans]) ->
 def marked_spans(dataset: Dataset, masking: MaskingSchedule, split: str) -> dict[str, Spans]:
     """The spans that a schedule hides, as they are marked in the data."""
     spans = dataset.spans(split)
-    for kind in masking.spanned:
+    for kind in masking.span_kinds:
         if kind not in spans:
             raise BadInput(
                 f"policy {kind!r} hides spans, and {dataset.path} has none of that kind: give --phrases, a file with a "
                 "phrase a line (unmask collocations makes one), or mark them with unmask prepare"
             )
-    return {kind: spans[kind] for kind in masking.spanned}
+    return {kind: spans[kind] for kind in masking.span_kinds}
