@@ -15,7 +15,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerFast
 
-from unmask.corpus.collect import CollectConfig, Collected, collect
+from unmask.corpus.collect import CollectConfig, CollectedCorpus, collect_corpus
 from unmask.errors import BadInput, Refused
 from unmask.files import whole_directory
 from unmask.progress import task
@@ -74,7 +74,7 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **fie
     target = out.resolve()
     _check_free(out, overwrite)
     with whole_directory(target) as folder:
-        corpus = collect(sources, folder / "documents", config=config)
+        corpus = collect_corpus(sources, folder / "documents", config=config)
         if (quarantine := folder / "documents" / "quarantine.jsonl").exists():
             quarantine.rename(folder / "quarantine.jsonl")
         tokenizer = foreign or _trained_tokenizer(folder / "documents" / "train", settings)
@@ -151,7 +151,11 @@ def _finders(settings: PrepareSettings) -> dict[str, list[Finder]]:
 
 
 def _encode(
-    folder: Path, tokenizer: PreTrainedTokenizerFast, corpus: Collected, settings: PrepareSettings, finders: Finders
+    folder: Path,
+    tokenizer: PreTrainedTokenizerFast,
+    corpus: CollectedCorpus,
+    settings: PrepareSettings,
+    finders: Finders,
 ) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
     """Write both splits; how many tokens each has, and how many spans of each kind, if any are marked."""
     tokens, spans = {}, {}
@@ -174,7 +178,7 @@ def _encode(
 
 def _manifest_facts(
     settings: PrepareSettings,
-    corpus: Collected,
+    corpus: CollectedCorpus,
     vocabulary: int,
     tokens: dict[str, int],
     spans: dict[str, dict[str, int]],

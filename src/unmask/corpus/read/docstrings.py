@@ -93,10 +93,10 @@ COMMON = frozenset(
 )
 
 
-def prose(docstring: str) -> Iterator[str]:
+def docstring_prose(docstring: str) -> Iterator[str]:
     """The paragraphs of a docstring that are prose, each on one line.
 
-    >>> list(prose("Add one number to another.\\n\\nArgs:\\n    x (int): The first of the :class:`int` to add."))
+    >>> list(docstring_prose("Add one number to another.\\n\\nArgs:\\n    x (int): The first of the :class:`int` to add."))
     ['Add one number to another.', 'The first of the int to add.']
     """
     text = inspect.cleandoc(docstring)
