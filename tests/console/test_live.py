@@ -44,7 +44,7 @@ LOOKS = (
 
 def shown(**console: bool) -> str:
     said = io.StringIO()
-    with progress.shown(Console(file=said, width=80, **console)), live_display() as show:  # type: ignore[arg-type]
+    with progress.show_progress(Console(file=said, width=80, **console)), live_display() as show:  # type: ignore[arg-type]
         for now in LOOKS:
             show(now)
     return said.getvalue()

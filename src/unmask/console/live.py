@@ -17,7 +17,7 @@ from unmask.runs.watch import Show, no_display
 @contextmanager
 def live_display() -> Iterator[Show]:
     """Show a run for as long as the block runs, in the way that this audience can see."""
-    if not progress.watched():
+    if not progress.is_watched():
         with no_display() as show:
             yield show
         return

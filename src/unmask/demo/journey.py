@@ -21,7 +21,7 @@ from unmask.console.documents import document_counts
 from unmask.console.hiding import draw_shown
 from unmask.evaluation.intrinsic import evaluate
 from unmask.inference.fill import fill
-from unmask.inference.show import show
+from unmask.inference.show import show_text
 from unmask.models.families.family import build_model
 from unmask.models.init import set_unigram_bias
 from unmask.models.load import LoadedModel, load_model
@@ -61,7 +61,7 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
     chapter(console, "2", "Corrupt", "15 % of the tokens are hidden: masked, replaced or kept")
     blanks = held_out_blanks(dataset, SENTENCES)
     sentence = blanks[0].text.replace("[MASK]", blanks[0].answer)
-    shown = show(dataset.tokenizer(), sentence, seed=seed)
+    shown = show_text(dataset.tokenizer(), sentence, seed=seed)
     colour = console.color_system is not None
     console.print(Padding(draw_shown(shown, width=console.width - 4, colour=colour), (0, 2)))
 

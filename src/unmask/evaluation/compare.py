@@ -21,12 +21,12 @@ from unmask.evaluation.ledger import Ledger, open_ledger
 from unmask.evaluation.likelihood import bits_per_byte
 from unmask.evaluation.probes import majority_score, probe_score
 from unmask.evaluation.questions import ProbeTask, labelled_texts, order_task, punctuation_task, tagged_words
-from unmask.files import saving, sha256_of, write_json
+from unmask.files import explain_disk_errors, sha256_of, write_json
 from unmask.planning.cost import cost_of
 from unmask.pretraining.pretrain import Pretraining, pretrain
 from unmask.pretraining.settings import Recipe
 from unmask.progress import say
-from unmask.results import ComparedRun, Comparison, Figure, Probed, plain
+from unmask.results import ComparedRun, Comparison, Figure, Probed, to_plain
 from unmask.tokens.held_out import HELD_OUT_LENGTH
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint
@@ -104,8 +104,8 @@ def compare(
             runs=runs,
             plot=out / "compare.png",
         )
-        write_json(out / "compare.json", plain(asdict(comparison)))
-        with saving(out):
+        write_json(out / "compare.json", to_plain(asdict(comparison)))
+        with explain_disk_errors(out):
             comparison.plot.write_bytes(draw_chart(comparison))
             (out / "README.md").write_text(comparison_readme(comparison), encoding="utf-8")
     return comparison
@@ -172,7 +172,9 @@ def compared_run(entry: Entry, setting: Setting) -> ComparedRun:
     say(f"[bold cyan]{recipe.name}[/]")
 
     def train() -> Any:
-        return plain(asdict(pretrain(setting.dataset.path, run, recipe, entry.budget, seed=setting.seed, resume=True)))
+        return to_plain(
+            asdict(pretrain(setting.dataset.path, run, recipe, entry.budget, seed=setting.seed, resume=True))
+        )
 
     training = setting.once(entry, "training", train)
     masked = None

@@ -22,7 +22,7 @@ from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.sentinels import add_sentinels, sentinel_vocabulary
 
 
-def show(
+def show_text(
     tokenizer: PreTrainedTokenizerFast,
     text: str,
     policy: str = "token",
@@ -56,7 +56,7 @@ def show_all(
 ) -> list[Shown]:
     """One text under every policy; those that hide marked spans need phrases."""
     names = [name for name, how in POLICIES.items() if phrases or not how.properties.needs_spans]
-    return [show(tokenizer, text, name, rate=rate, seed=seed, phrases=phrases) for name in names]
+    return [show_text(tokenizer, text, name, rate=rate, seed=seed, phrases=phrases) for name in names]
 
 
 def _with_sentinels(tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:

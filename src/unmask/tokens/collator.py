@@ -22,7 +22,7 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.corruption.schedule import MaskingSchedule, corrupt_at, parse_schedule
 from unmask.errors import BadInput
-from unmask.randomness import GOLDEN, mix
+from unmask.randomness import GOLDEN, mix_bits
 from unmask.records import Blocks, Corrupted, Flags, Ids, Integers
 from unmask.tokens.spans.lexicon import mark_phrases
 from unmask.tokens.spans.phrases import phrase_lexicon
@@ -177,8 +177,8 @@ def _example_keys(fields: list[dict[str, Any]], ids: NDArray[np.int64], real: Fl
     if all("number" in example for example in fields):
         return np.array([example["number"] for example in fields], dtype=np.int64)
     place = np.cumsum(real, axis=1, dtype=np.uint64)
-    words = mix(ids.astype(np.uint64) + place * GOLDEN) * real
-    return (mix(words.sum(axis=1, dtype=np.uint64)) >> np.uint64(1)).astype(np.int64)
+    words = mix_bits(ids.astype(np.uint64) + place * GOLDEN) * real
+    return (mix_bits(words.sum(axis=1, dtype=np.uint64)) >> np.uint64(1)).astype(np.int64)
 
 
 def _pad(rows: Sequence[Any], width: int, value: int) -> NDArray[np.int64]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unmask.errors import Damaged
-from unmask.randomness import Draws, mix
+from unmask.randomness import Draws, mix_bits
 from unmask.records import Blocks, Integers, TokenStream, Vocabulary
 
 SORT_BATCHES = 64  # batches among which pieces are sorted by length
@@ -136,7 +136,7 @@ def group_by_length(pieces: Pieces, length: int, *, rows: int, offset: int = 0, 
 def random_order(count: int, seed: int, epoch: int, purpose: int) -> Integers:
     """A random order of `count` things, a function of the numbers alone; keys never tie."""
     keys = Draws.of(seed, epoch, np.arange(count)).keys
-    return np.argsort(mix(keys + np.uint64(purpose)))
+    return np.argsort(mix_bits(keys + np.uint64(purpose)))
 
 
 def one_per_block(pieces: Pieces, length: int) -> Packing:

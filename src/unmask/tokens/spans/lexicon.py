@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from unmask.corruption import units
-from unmask.randomness import GOLDEN, Bits, Draws, mix
+from unmask.randomness import GOLDEN, Bits, Draws, mix_bits
 from unmask.records import Blocks, Flags, Ids, Integers, Vocabulary
 
 FILTER = 1 << 20  # places of the filter in front of a table: one access tells that most hashes are not in it
@@ -22,13 +22,13 @@ FILTER = 1 << 20  # places of the filter in front of a table: one access tells t
 def word_hashes(ids: Ids, starts: Integers) -> Bits:
     """A hash for each word, of its ids and their order; `starts` says where in `ids` each begins."""
     place = np.arange(len(ids)) - np.repeat(starts, np.diff(starts, append=len(ids)))
-    hashes = mix(ids.astype(np.uint64) + (place.astype(np.uint64) + np.uint64(1)) * GOLDEN)
-    return mix(np.add.reduceat(hashes, starts)) if len(starts) else hashes
+    hashes = mix_bits(ids.astype(np.uint64) + (place.astype(np.uint64) + np.uint64(1)) * GOLDEN)
+    return mix_bits(np.add.reduceat(hashes, starts)) if len(starts) else hashes
 
 
 def extend_grams(grams: Bits, words: Bits) -> Bits:
     """Hashes of n-grams made one word longer."""
-    return mix(grams + words * GOLDEN + np.uint64(1))
+    return mix_bits(grams + words * GOLDEN + np.uint64(1))
 
 
 @dataclass(frozen=True)

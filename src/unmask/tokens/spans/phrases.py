@@ -16,7 +16,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
-from unmask.files import saving
+from unmask.files import explain_disk_errors
 from unmask.records import Flags
 from unmask.results import Phrase
 from unmask.tokens.spans.collocations import Collocation
@@ -51,7 +51,7 @@ def write_phrases(phrases: Iterable[Phrase], path: Path) -> None:
     """Write a list that `read_phrases` takes, after a person has struck out lines or added some."""
     lines = [f"{phrase.score:.2f}\t{phrase.count}\t{phrase.text}\n" for phrase in phrases]
     header = "# Collocations, best first: score, count, phrase. Strike out lines, or add phrases of your own.\n"
-    with saving(path):
+    with explain_disk_errors(path):
         path.write_text(header + "".join(lines), encoding="utf-8")
 
 
