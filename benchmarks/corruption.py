@@ -43,7 +43,7 @@ from unmask.corruption import policy
 from unmask.corruption.policy import policy_named
 from unmask.records import SPAN_KINDS, Blocks, Vocabulary
 from unmask.tokens.collator import Collator
-from unmask.tokens.pack import AROUND, cut, packed, read_blocks
+from unmask.tokens.pack import AROUND, cut_documents, pack_pieces, read_blocks
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.sentinels import add_sentinels, sentinel_vocabulary
 
@@ -99,7 +99,7 @@ def real(data: Path) -> tuple[Blocks, PreTrainedTokenizerFast, Vocabulary]:
     stream, extended = dataset.split("train"), dataset.tokenizer()
     add_sentinels(extended, SENTINELS)
     known = sentinel_vocabulary(extended)
-    plan = packed(cut(stream.ends, LENGTH - AROUND), LENGTH, seed=0, epoch=0)
+    plan = pack_pieces(cut_documents(stream.ends, LENGTH - AROUND), LENGTH, seed=0, epoch=0)
     if plan.blocks < ROWS:
         sys.exit(f"{data}: has {plan.blocks} blocks of {LENGTH} tokens, and {ROWS} are timed")
     rows = read_blocks(stream, plan, np.arange(ROWS), known)

@@ -25,7 +25,7 @@ from unmask.evaluation.compare import compare
 from unmask.evaluation.intrinsic import evaluate
 from unmask.evaluation.likelihood import bits_per_byte
 from unmask.models.inputs import as_inputs
-from unmask.models.load import Loaded, load_model
+from unmask.models.load import LoadedModel, load_model
 from unmask.models.sparse import logits_at
 from unmask.pretraining.pretrain import Pretraining, pretrain
 from unmask.pretraining.recipes import recipe_named
@@ -102,7 +102,7 @@ def independence(data: Path, out: Path, tokens: int) -> None:
     ask(loaded, set(seen))
 
 
-def ask(loaded: Loaded, seen: set[tuple[int, int]]) -> None:
+def ask(loaded: LoadedModel, seen: set[tuple[int, int]]) -> None:
     """The pairs that one sentence is best completed with, one way and the other."""
     first, second, after = both(loaded, *ASKED.split("New [MASK] [MASK]"))
     for name, then in (("each on its own", dict.fromkeys(after, second)), ("the second knowing the first", after)):
@@ -123,12 +123,14 @@ def around(text: str) -> Iterator[str]:
             yield " ".join((*before, match[0], *after))
 
 
-def words(loaded: Loaded, pair: tuple[str, ...]) -> list[list[int]]:
+def words(loaded: LoadedModel, pair: tuple[str, ...]) -> list[list[int]]:
     """The ids of words inside a text."""
     return [encode(loaded.tokenizer, [f"in {word}"])[0].ids[1:].tolist() for word in pair]
 
 
-def both(loaded: Loaded, head: str, tail: str, extra: int | None = None) -> tuple[Tensor, Tensor, dict[int, Tensor]]:
+def both(
+    loaded: LoadedModel, head: str, tail: str, extra: int | None = None
+) -> tuple[Tensor, Tensor, dict[int, Tensor]]:
     """Log probabilities of the first blank, of the second, and of the second after each likely first word."""
     vocabulary = loaded.vocabulary
     left = encode(loaded.tokenizer, [f"{head}New"])[0].ids.tolist()[-30:]
@@ -180,7 +182,7 @@ def mismatch(data: Path, out: Path, tokens: int) -> None:
 
 
 @torch.inference_mode()
-def visible(loaded: Loaded, dataset: Dataset, limit: int = 16_384) -> tuple[float, float]:
+def visible(loaded: LoadedModel, dataset: Dataset, limit: int = 16_384) -> tuple[float, float]:
     """The loss at tokens that are not hidden at all, and how often they are the best guess at their own place."""
     nats, right, count = 0.0, 0, 0
     for held_out in HeldOutSet.of(dataset.split("valid"), loaded.vocabulary, policy=None).batches(2048, limit):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from unmask.files import digest
+from unmask.files import json_digest
 
 # settings have had other names since
 SPELT = {"settings": "training", "batch_size": "rows", "micro_batch": "micro", "muon_lr": "muon", "adamw_lr": "adamw"}
@@ -14,7 +14,7 @@ SPELT = {"settings": "training", "batch_size": "rows", "micro_batch": "micro", "
 def key(*things: Any) -> str:
     """Eight digits that tell one run from another."""
     spelt = [_spelt(asdict(each) if hasattr(each, "__dataclass_fields__") else each) for each in things]
-    return digest(spelt[0] if len(spelt) == 1 else spelt)[:8]
+    return json_digest(spelt[0] if len(spelt) == 1 else spelt)[:8]
 
 
 def _spelt(value: Any) -> Any:

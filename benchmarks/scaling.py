@@ -28,7 +28,7 @@ from turns import CLOCKS, Clock
 
 from unmask.models.families.encoders import modernbert
 from unmask.models.families.sizes import Size
-from unmask.objectives.mlm import restore
+from unmask.objectives.mlm import masked_lm_loss
 from unmask.records import Batch, Vocabulary
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.optimizer import Optimizer, Optimizing
@@ -89,7 +89,7 @@ def stepping(shape: Shape) -> Callable[[], None]:
     batch = Batch(ids, places, np.ones_like(ids), predicted, targets, np.arange(shape.rows))
 
     def take() -> None:
-        restored = restore(model, batch)
+        restored = masked_lm_loss(model, batch)
         (restored.loss / restored.predicted).backward()
         optimizer.step(0, 100)
         optimizer.clear()

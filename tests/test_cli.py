@@ -19,7 +19,7 @@ import pytest
 import unmask
 from unmask.cli import COMMANDS, explain, overview, read_settings
 from unmask.errors import EXIT_CODES, BadInput, Damaged, NoSpace
-from unmask.files import sealed
+from unmask.files import with_seal
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Make = Callable[..., Path]
@@ -241,7 +241,7 @@ def test_a_directory_without_a_model_is_named(command: Run, data: Path, tmp_path
 
 
 def test_a_run_of_another_version_is_refused(command: Run, inside: Run, data: Path, tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text(json.dumps(sealed({"format": 99, "unmask": "9.0.0"})))
+    (tmp_path / "run.json").write_text(json.dumps(with_seal({"format": 99, "unmask": "9.0.0"})))
     refused(command("fill", tmp_path, "a [MASK]"), 5, "9.0.0", "format 99")
     refused(command("evaluate", tmp_path, data), 5, "9.0.0")
     refused(inside("pretrain", data, "--out", tmp_path, "--steps", 1, "--resume"), 5, "9.0.0")

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from unmask.errors import NoSpace
-from unmask.files import saving, seal_holds, sealed, whole_directory, write_json
+from unmask.files import explain_disk_errors, seal_holds, whole_directory, with_seal, write_json
 
 
 def test_a_directory_appears_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -33,12 +33,12 @@ def test_a_failed_replacement_leaves_what_was_there(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_one_line_that_names_the_file() -> None:
-    with pytest.raises(NoSpace, match="place/file: the disk is full"), saving(Path("place/file")):
+    with pytest.raises(NoSpace, match="place/file: the disk is full"), explain_disk_errors(Path("place/file")):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_a_seal_holds_until_any_field_changes() -> None:
-    value = sealed({"a": 1, "b": ["ü", None]})
+    value = with_seal({"a": 1, "b": ["ü", None]})
     assert seal_holds(value)
     assert not seal_holds({**value, "a": 2})
     assert not seal_holds({"a": 1})

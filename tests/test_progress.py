@@ -4,7 +4,7 @@ import time
 from rich.console import Console
 
 from unmask import progress
-from unmask.progress import say, shown, task
+from unmask.progress import say, show_progress, task
 
 
 def test_nothing_is_printed_for_a_library_call(capsys) -> None:  # type: ignore[no-untyped-def]
@@ -18,7 +18,7 @@ def test_a_log_has_a_line_now_and_then_and_one_at_the_end(monkeypatch) -> None: 
     monkeypatch.setattr(progress, "NOW_AND_THEN", 0.0)
     monkeypatch.setattr(progress, "SHORT", 0.0)
     page = io.StringIO()
-    with shown(Console(file=page, width=80)), task("Work", total=4) as step:
+    with show_progress(Console(file=page, width=80)), task("Work", total=4) as step:
         step(1, note="one")
         step(1, note="two")
     assert page.getvalue() == "Work 25% one\nWork 50% two\n✓ Work 0 s  two\n"
@@ -26,7 +26,7 @@ def test_a_log_has_a_line_now_and_then_and_one_at_the_end(monkeypatch) -> None: 
 
 def test_a_terminal_has_a_bar_with_its_note() -> None:
     page = io.StringIO()
-    with shown(Console(file=page, width=80, force_terminal=True)), task("Work", total=2) as step:
+    with show_progress(Console(file=page, width=80, force_terminal=True)), task("Work", total=2) as step:
         step(1, note="half of it")
         step(total=8)
         last = time.monotonic() + 30
@@ -40,7 +40,7 @@ def test_work_that_fails_leaves_no_line_that_says_it_is_done(monkeypatch) -> Non
     monkeypatch.setattr(progress, "SHORT", 0.0)
     page = io.StringIO()
     try:
-        with shown(Console(file=page, width=80)), task("Work"):
+        with show_progress(Console(file=page, width=80)), task("Work"):
             raise ValueError("no")
     except ValueError:
         pass

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from unmask.randomness import Draws, Purpose, mix
+from unmask.randomness import Draws, Purpose, mix_bits
 
 ROWS = np.repeat(np.arange(64), 512)
 COLUMNS = np.tile(np.arange(512), 64)
@@ -19,7 +19,7 @@ def test_mix_is_the_published_finaliser():
         return word ^ (word >> 31)
 
     words = [0, 1, 2, 0xDEADBEEF, 2**63, 2**64 - 1]
-    assert mix(np.array(words, dtype=np.uint64)).tolist() == [reference(word) for word in words]
+    assert mix_bits(np.array(words, dtype=np.uint64)).tolist() == [reference(word) for word in words]
 
 
 @pytest.mark.parametrize("key", [{"seed": 1}, {"epoch": 1}, {"seed": -1}, {"seed": 2**64 + 5}])

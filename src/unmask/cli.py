@@ -60,9 +60,9 @@ def main(words: Sequence[str] | None = None) -> NoReturn:
 
 def run(words: Sequence[str]) -> int:
     """Find the verb, read its settings, do it and show what it gives."""
-    name, rest = (words[0], words[1:]) if words else ("", [])
-    asked = rest[: rest.index("--")] if "--" in rest else rest
-    if name == "--version" or (name in COMMANDS and "--version" in asked):
+    name, arguments = (words[0], words[1:]) if words else ("", [])
+    flags = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if name == "--version" or (name in COMMANDS and "--version" in flags):
         print(f"unmask {__version__}")
         return 0
     if name in ("-h", "--help", "help"):
@@ -70,11 +70,11 @@ def run(words: Sequence[str]) -> int:
         return 0
     if name not in COMMANDS:
         problem = f"unknown command {name!r}" if name else "no command given"
-        return _failed(f"{problem}: choose one of {', '.join(COMMANDS)} (unmask --help explains them)", USAGE)
-    call, as_json = read_settings(COMMANDS[name], rest)
-    _quieten()
+        return _fail(f"{problem}: choose one of {', '.join(COMMANDS)} (unmask --help explains them)", USAGE)
+    call, as_json = read_settings(COMMANDS[name], arguments)
+    _silence_libraries()
     first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun started, one speaks
-    with _watched() if first else nullcontext():
+    with _progress_on_stderr() if first else nullcontext():
         result = call()
     if first:
         _show(result, as_json)
@@ -107,16 +107,16 @@ def read_settings(verb: Callable[..., Any], words: Sequence[str]) -> tuple[Calla
     import tyro
 
     markers = (tyro.conf.DisallowNone, tyro.conf.PositionalMetavarFromFieldName)
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        with redirect_stderr(said):
+        with redirect_stderr(output):
             return tyro.cli(_as_question(verb), prog=f"unmask {verb.__name__}", args=words, config=markers)
     except SystemExit as leaving:
         if leaving.code:
             for word in words:
                 if (flag := word.partition("=")[0]) in RENAMED:
-                    sys.exit(_failed(f"{flag} is now {RENAMED[flag]}; see unmask {verb.__name__} --help", USAGE))
-            sys.exit(_failed(f"{_in_one_line(said.getvalue())}; see unmask {verb.__name__} --help", USAGE))
+                    sys.exit(_fail(f"{flag} is now {RENAMED[flag]}; see unmask {verb.__name__} --help", USAGE))
+            sys.exit(_fail(f"{_in_one_line(output.getvalue())}; see unmask {verb.__name__} --help", USAGE))
         raise
 
 
@@ -127,31 +127,33 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
     hints = typing.get_type_hints(verb) | {"json": Annotated[bool, tyro.conf.arg(help="Print the result as JSON.")]}
     signature = inspect.signature(verb)
 
-    def adapted(given: inspect.Parameter) -> inspect.Parameter:
-        kind: Any = {Location: Path, Location | None: Path | None}.get(hints[given.name], hints[given.name])
-        if given.kind is given.VAR_POSITIONAL:
-            return given.replace(kind=given.POSITIONAL_ONLY, annotation=tuple[(kind, ...)], default=())
-        if kind is Path and isinstance(given.default, str):
-            given = given.replace(default=Path(given.default))
-        if given.default is False:
+    def adapt(parameter: inspect.Parameter) -> inspect.Parameter:
+        kind: Any = {Location: Path, Location | None: Path | None}.get(hints[parameter.name], hints[parameter.name])
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            return parameter.replace(kind=parameter.POSITIONAL_ONLY, annotation=tuple[(kind, ...)], default=())
+        if kind is Path and isinstance(parameter.default, str):
+            parameter = parameter.replace(default=Path(parameter.default))
+        if parameter.default is False:
             kind = Annotated[(kind, tyro.conf.FlagCreatePairsOff)]
-        return given.replace(annotation=kind)
+        return parameter.replace(annotation=kind)
 
     def question(*positions: Any, json: bool, **settings: Any) -> tuple[Callable[[], Any], bool]:
-        if rest is not None:
-            positions = (*positions[:rest], *(positions[rest] or _piped(verb)))
+        if variadic is not None:
+            positions = (*positions[:variadic], *(positions[variadic] or _stdin_words(verb)))
         return partial(verb, *positions, **settings), json
 
-    given = list(signature.parameters.values())
-    rest = next((place for place, each in enumerate(given) if each.kind is each.VAR_POSITIONAL), None)
-    parameters = [*map(adapted, [*given, inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False)])]
+    originals = list(signature.parameters.values())
+    variadic = next(
+        (place for place, parameter in enumerate(originals) if parameter.kind is parameter.VAR_POSITIONAL), None
+    )
+    parameters = [*map(adapt, [*originals, inspect.Parameter("json", inspect.Parameter.KEYWORD_ONLY, default=False)])]
     question.__signature__ = signature.replace(parameters=parameters, return_annotation=Any)  # type: ignore[attr-defined]
-    question.__annotations__ = {each.name: each.annotation for each in parameters}
+    question.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     question.__doc__ = verb.__doc__
     return question
 
 
-def _piped(verb: Callable[..., Any]) -> tuple[str, ...]:
+def _stdin_words(verb: Callable[..., Any]) -> tuple[str, ...]:
     """Standard input stands for the texts that were not given, when something is piped into it."""
     return ("-",) if verb in LINED and not sys.stdin.isatty() else ()
 
@@ -172,12 +174,16 @@ def _in_one_line(box: str) -> str:
     """
     plain = re.sub(r"\x1b\[[0-9;]*m", "", box)
     inside = [line.strip().strip("│|").strip() for line in plain.splitlines() if not re.match(r"\s*[╭╰+]", line)]
-    parts = re.split(r"\n[─-]+\n", "\n".join(inside).strip())
-    told = [" ".join(part.split()) for part in parts if not part.startswith(("For full helptext", "Argument helptext"))]
-    return "; ".join(part[0].lower() + part[1:] for part in told if part).rstrip(".:")
+    sections = re.split(r"\n[─-]+\n", "\n".join(inside).strip())
+    lines = [
+        " ".join(section.split())
+        for section in sections
+        if not section.startswith(("For full helptext", "Argument helptext"))
+    ]
+    return "; ".join(section[0].lower() + section[1:] for section in lines if section).rstrip(".:")
 
 
-def _quieten() -> None:
+def _silence_libraries() -> None:
     """Third parties say nothing on this terminal, and ask nothing of the network."""
     import warnings
 
@@ -193,28 +199,28 @@ def _quieten() -> None:
 
 
 @contextmanager
-def _watched() -> Iterator[None]:
+def _progress_on_stderr() -> Iterator[None]:
     """Progress on stderr."""
     from rich.console import Console
 
-    from unmask.progress import shown
+    from unmask.progress import show_progress
 
-    with shown(Console(stderr=True)):
+    with show_progress(Console(stderr=True)):
         yield
 
 
 def _show(result: Any, as_json: bool) -> None:
     """The result on stdout: one JSON document (a line for each of several), or tables."""
     if as_json:
-        for each in result if isinstance(result, list) else [result]:
-            print(to_json(each))
+        for item in result if isinstance(result, list) else [result]:
+            print(to_json(item))
         return
     from rich.console import Console
 
-    from unmask.console.pages import pages
+    from unmask.console.pages import result_pages
 
     console = Console()
-    for page in pages(result):
+    for page in result_pages(result):
         console.print(page, crop=False)  # a command to copy may be longer than a line
 
 
@@ -225,20 +231,20 @@ def explain(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         return 0  # whoever reads has what it wanted
     if isinstance(error, KeyboardInterrupt):
-        return _failed("stopped", Interrupted.code)
+        return _fail("stopped", Interrupted.code)
     if isinstance(error, UnmaskError):
-        return _failed(str(error), error.code)
+        return _fail(str(error), error.code)
     if isinstance(error, OSError) and (error.errno in FULL or isinstance(error, UNUSABLE)):
         kind = NoSpace if error.errno in FULL else BadInput
-        where = f"{error.filename}: " if error.filename else ""
-        return _failed(f"{where}{error.strerror}", kind.code)
+        place = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{place}{error.strerror}", kind.code)
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate memory" in str(error)):
-        return _failed("out of memory: give a smaller --length, --batch-size, --micro-batch or --recipe", BadInput.code)
+        return _fail("out of memory: give a smaller --length, --batch-size, --micro-batch or --recipe", BadInput.code)
     hint = "an error of unmask's own, please report it (UNMASK_TRACEBACK=1 shows where)"
-    return _failed(f"{type(error).__name__}: {error}; {hint}", UnmaskError.code)
+    return _fail(f"{type(error).__name__}: {error}; {hint}", UnmaskError.code)
 
 
-def _failed(line: str, code: int) -> int:
+def _fail(line: str, code: int) -> int:
     """One line on stderr, whatever the message holds; the code it goes with."""
     print(f"unmask: {' '.join(line.split())}", file=sys.stderr, flush=True)
     return code

@@ -29,30 +29,30 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def digest(value: Any) -> str:
+def json_digest(value: Any) -> str:
     """The SHA-256 of a JSON value in its one canonical spelling."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def sealed(value: dict[str, Any]) -> dict[str, Any]:
+def with_seal(value: dict[str, Any]) -> dict[str, Any]:
     """The object with a hash of itself, so that a changed byte in it is found too."""
-    return {**value, SEAL: digest(value)}
+    return {**value, SEAL: json_digest(value)}
 
 
 def seal_holds(value: dict[str, Any]) -> bool:
     """Whether a sealed object is as it was."""
-    return value.get(SEAL) == digest({key: part for key, part in value.items() if key != SEAL})
+    return value.get(SEAL) == json_digest({key: field for key, field in value.items() if key != SEAL})
 
 
-def spelled(value: Any) -> str:
+def json_text(value: Any) -> str:
     """A JSON file as it is written here: where every byte of one counts, it is read and spelled again."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file in one piece."""
-    write_text(path, spelled(value))
+    write_text(path, json_text(value))
 
 
 def write_text(path: Path, text: str) -> None:
@@ -63,7 +63,7 @@ def write_text(path: Path, text: str) -> None:
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file in one piece: a reader sees the old one or the new one, whenever the process or the machine dies."""
     aside = path.with_name(f".{path.name}.writing")
-    with saving(path):
+    with explain_disk_errors(path):
         aside.write_bytes(content)
         sync(aside)
         aside.replace(path)
@@ -75,7 +75,7 @@ def whole_directory(path: Path) -> Iterator[Path]:
     """A directory that appears under its name only when the block has filled it without an error."""
     aside = path.with_name(f".{path.name}.writing")
     shutil.rmtree(aside, ignore_errors=True)
-    with saving(path):
+    with explain_disk_errors(path):
         try:
             aside.mkdir(parents=True)
             yield aside
@@ -85,11 +85,11 @@ def whole_directory(path: Path) -> Iterator[Path]:
                 sync(entry)
             sync(aside)
             if path.exists():
-                replaced = path.with_name(f".{path.name}.replaced")
-                shutil.rmtree(replaced, ignore_errors=True)
-                path.rename(replaced)
+                outdated = path.with_name(f".{path.name}.replaced")
+                shutil.rmtree(outdated, ignore_errors=True)
+                path.rename(outdated)
                 aside.rename(path)
-                shutil.rmtree(replaced)
+                shutil.rmtree(outdated)
             else:
                 aside.rename(path)
             sync(path.parent)
@@ -99,7 +99,7 @@ def whole_directory(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def saving(path: Path) -> Iterator[None]:
+def explain_disk_errors(path: Path) -> Iterator[None]:
     """Turn what a disk can refuse into one line that names the file."""
     try:
         yield
@@ -116,8 +116,8 @@ def _os_error(error: Exception) -> int:
     """The number of the system's error; libraries written in Rust give it in their message only."""
     if isinstance(error, OSError):
         return error.errno or 0
-    told = re.search(r"\(os error (\d+)\)", str(error))
-    return int(told[1]) if told else 0
+    match = re.search(r"\(os error (\d+)\)", str(error))
+    return int(match[1]) if match else 0
 
 
 def sync(path: Path) -> None:

@@ -1,6 +1,6 @@
 """Progress of long work: silent in a library call; bars on a terminal, a line now and then in a log.
 
-Any function may say how far it is; only whoever called `shown` decides that somebody sees it.
+Any function may say how far it is; only whoever called `show_progress` decides that somebody sees it.
 
     with task("Encoding", total=documents) as step:
         for batch in batches:
@@ -39,32 +39,32 @@ class ProgressBar:
     total: float | None
     bars: Progress | None  # none in a log, where bars cannot move
     console: Console
-    begun: float = field(default_factory=time.perf_counter)
-    done: float = 0
+    start: float = field(default_factory=time.perf_counter)
+    amount: float = 0
     note: str = ""
 
     def __post_init__(self) -> None:
-        self.said = self.begun
+        self.last_line = self.start
         self.bar = self.bars.add_task(self.title, total=self.total, note="") if self.bars else None
 
     def __call__(self, amount: float = 0, *, note: str | None = None, total: float | None = None) -> None:
         """Move the bar, or say a line when the last is long ago."""
-        self.done += amount
+        self.amount += amount
         self.note = self.note if note is None else note
         self.total = self.total if total is None else total
         if self.bars and self.bar is not None:
-            self.bars.update(self.bar, completed=self.done, total=self.total, note=self.note)
-        elif (now := time.perf_counter()) - self.said >= NOW_AND_THEN:
-            self.said = now
-            share = f"{self.done / self.total:.0%} " if self.total else ""
+            self.bars.update(self.bar, completed=self.amount, total=self.total, note=self.note)
+        elif (now := time.perf_counter()) - self.last_line >= NOW_AND_THEN:
+            self.last_line = now
+            share = f"{self.amount / self.total:.0%} " if self.total else ""
             self.console.print(f"{self.title} {share}{self.note}", highlight=False, soft_wrap=True)
 
-    def end(self, finished: bool) -> None:
+    def end(self, success: bool) -> None:
         """Take the bar away, and leave a line behind."""
         if self.bars and self.bar is not None:
             self.bars.remove_task(self.bar)
-        took = time.perf_counter() - self.begun
-        if finished and took >= SHORT:
+        took = time.perf_counter() - self.start
+        if success and took >= SHORT:
             line = f"[green]✓[/] [bold]{self.title}[/] [dim]{took:.0f} s  {self.note}[/]"
             self.console.print(line, highlight=False, soft_wrap=True)
 
@@ -88,15 +88,15 @@ def task(title: str, total: float | None = None) -> Iterator[Step]:
     try:
         yield bar
     except BaseException:
-        bar.end(finished=False)
+        bar.end(success=False)
         raise
-    bar.end(finished=True)
+    bar.end(success=True)
 
 
 @contextmanager
-def shown(console: Console, *, moving: bool = True) -> Iterator[None]:
+def show_progress(console: Console, *, moving: bool = True) -> Iterator[None]:
     """Show every task started inside the block on this console: as bars, or as lines where nothing can move."""
-    bars = _bars(console) if moving and console.is_terminal else None
+    bars = _progress_bars(console) if moving and console.is_terminal else None
     if bars:
         bars.start()
     token = _audience.set((console, bars))
@@ -108,7 +108,7 @@ def shown(console: Console, *, moving: bool = True) -> Iterator[None]:
             bars.stop()
 
 
-def _bars(console: Console) -> Progress:
+def _progress_bars(console: Console) -> Progress:
     from rich.progress import (
         BarColumn,
         Progress,
@@ -136,7 +136,7 @@ def say(line: str) -> None:
         audience[0].print(line)
 
 
-def watched() -> bool:
+def is_watched() -> bool:
     """Whether somebody is watching."""
     return _audience.get() is not None
 

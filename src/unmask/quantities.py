@@ -10,20 +10,20 @@ BAR = 24  # cells of a bar for a probability of one
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
-def bar(part: float, width: int = BAR) -> str:
+def format_bar(share: float, width: int = BAR) -> str:
     """A bar for a part of one, to an eighth of a cell.
 
-    >>> bar(0.5, width=4), bar(0.28, width=4), bar(0.0)
+    >>> format_bar(0.5, width=4), format_bar(0.28, width=4), format_bar(0.0)
     ('██', '█▏', '')
     """
-    eighths = round(part * width * 8)
+    eighths = round(share * width * 8)
     return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).strip()
 
 
-def size(count: int) -> str:
+def format_bytes(count: int) -> str:
     """Bytes as people say them.
 
-    >>> size(999), size(12_345_678)
+    >>> format_bytes(999), format_bytes(12_345_678)
     ('999 B', '12.3 MB')
     """
     amount, unit = float(count), "B"
@@ -34,22 +34,22 @@ def size(count: int) -> str:
     return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Seconds as people say them.
 
-    >>> duration(4.23), duration(312), duration(7500)
+    >>> format_duration(4.23), format_duration(312), format_duration(7500)
     ('4.2 s', '5 min 12 s', '2 h 5 min')
     """
     if seconds < 60:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    minutes, remainder = divmod(round(seconds), 60)
+    return f"{minutes} min {remainder} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def brief(count: float) -> str:
+def format_count(count: float) -> str:
     """A count in few characters.
 
-    >>> brief(999), brief(4096), brief(1_874_586), brief(3.2e9)
+    >>> format_count(999), format_count(4096), format_count(1_874_586), format_count(3.2e9)
     ('999', '4.1 k', '1.9 M', '3.2 G')
     """
     amount, unit = float(count), ""
@@ -60,10 +60,10 @@ def brief(count: float) -> str:
     return f"{amount:.1f}{unit}" if unit else f"{amount:.0f}"
 
 
-def ago(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """How long something is ago, to one unit.
 
-    >>> ago(12.3), ago(150), ago(7500), ago(300_000)
+    >>> format_age(12.3), format_age(150), format_age(7500), format_age(300_000)
     ('12 s', '2 min', '2 h', '3 d')
     """
     for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
@@ -78,5 +78,5 @@ def with_interval(figure: Figure, form: str) -> tuple[str, str]:
     >>> with_interval(Figure(0.25, 0.2, 0.3), ".1%"), with_interval(Figure(4.5, float("nan"), float("nan")), ".2f")
     (('25.0%', '20.0% – 30.0%'), ('4.50', 'unknown'))
     """
-    known = isfinite(figure.low) and isfinite(figure.high)
-    return f"{figure.value:{form}}", f"{figure.low:{form}} – {figure.high:{form}}" if known else "unknown"
+    bounded = isfinite(figure.low) and isfinite(figure.high)
+    return f"{figure.value:{form}}", f"{figure.low:{form}} – {figure.high:{form}}" if bounded else "unknown"

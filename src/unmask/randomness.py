@@ -42,10 +42,10 @@ class Purpose(IntEnum):
     ROUND = 12  # a count up or down to a whole one
 
 
-def mix(bits: Bits) -> Bits:
+def mix_bits(bits: Bits) -> Bits:
     """Spread every bit over all 64, one to one.
 
-    >>> [hex(int(value)) for value in mix(np.array([0, 1], dtype=np.uint64))]
+    >>> [hex(int(value)) for value in mix_bits(np.array([0, 1], dtype=np.uint64))]
     ['0x0', '0x5692161d100b05e5']
     """
     bits = bits ^ (bits >> np.uint64(30))
@@ -69,11 +69,11 @@ class Draws:
     @classmethod
     def of(cls, seed: int, epoch: int, numbers: Integers) -> Draws:
         """The draws of these blocks in this epoch."""
-        shared = np.zeros(1, dtype=np.uint64)
+        key = np.zeros(1, dtype=np.uint64)
         for number in (seed, epoch):
-            shared = mix(shared + np.array([number & WORD], dtype=np.uint64) + GOLDEN)
+            key = mix_bits(key + np.array([number & WORD], dtype=np.uint64) + GOLDEN)
         blocks = numbers.astype(np.uint64)
-        return cls(keys=mix(shared + blocks + GOLDEN), turns=shared + blocks * GOLDEN)
+        return cls(keys=mix_bits(key + blocks + GOLDEN), turns=key + blocks * GOLDEN)
 
     def take(self, rows: Integers) -> Draws:
         """The draws of some rows of the batch."""
@@ -82,7 +82,7 @@ class Draws:
     def bits(self, purpose: Purpose, rows: Integers, positions: Integers) -> Bits:
         """64 random bits for each (row of the batch, position in the row)."""
         keys = self._of(purpose)
-        return mix(keys[rows] + positions.astype(np.uint64) * GOLDEN)
+        return mix_bits(keys[rows] + positions.astype(np.uint64) * GOLDEN)
 
     def uniform(self, purpose: Purpose, rows: Integers, positions: Integers) -> Uniform:
         """A number in [0, 1) for each (row of the batch, position in the row)."""
@@ -90,7 +90,7 @@ class Draws:
 
     def grid(self, purpose: Purpose, width: int) -> Uniform:
         """Numbers in [0, 1) for the first positions of each row."""
-        return _unit(mix(np.add.outer(self._of(purpose), np.arange(width, dtype=np.uint64) * GOLDEN)))
+        return _unit(mix_bits(np.add.outer(self._of(purpose), np.arange(width, dtype=np.uint64) * GOLDEN)))
 
     def per_row(self, purpose: Purpose) -> Uniform:
         """One number in [0, 1) for each row, of 32 bits: sums and products with lengths are exact."""
@@ -143,7 +143,7 @@ class Draws:
         return bits
 
     def _of(self, purpose: Purpose) -> Bits:
-        return mix(self.keys + np.uint64(purpose * int(GOLDEN) & WORD))
+        return mix_bits(self.keys + np.uint64(purpose * int(GOLDEN) & WORD))
 
 
 def _unit(bits: Bits) -> Uniform:

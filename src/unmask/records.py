@@ -171,19 +171,19 @@ class Batch:
     @property
     def tokens(self) -> int:
         """How many tokens of text there are, shown and hidden."""
-        shown = int((self.documents > 0).sum())
-        return shown if self.answer is None else shown + self.predictions - int(self.answer.opens.sum())
+        count = int((self.documents > 0).sum())
+        return count if self.answer is None else count + self.predictions - int(self.answer.opens.sum())
 
     @property
     def predictions(self) -> int:
         """How many tokens are to be predicted."""
         return len(self.targets) if self.answer is None else int(self.answer.spelt.sum())
 
-    def cut(self, parts: int) -> Iterator[Batch]:
+    def cut(self, splits: int) -> Iterator[Batch]:
         """The batch by its rows, in so many parts or, where it has fewer rows, as many as it has."""
         rows, length = self.ids.shape
-        parts = min(parts, rows)
-        for begin, end in pairwise(rows * part // parts for part in range(parts + 1)):
+        splits = min(splits, rows)
+        for begin, end in pairwise(rows * nth // splits for nth in range(splits + 1)):
             first, last = np.searchsorted(self.predicted, (begin * length, end * length))
             slices = {name: slice(begin, end) for name in BY_ROW} | {name: slice(first, last) for name in BY_PREDICTION}
             arrays = {name: getattr(self, name) for name in slices}

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """A value as JSON has it: paths are strings, and a number that is not finite is null."""
     if isinstance(value, dict):
-        return {key: plain(each) for key, each in value.items()}
+        return {key: to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [to_plain(item) for item in value]
     if isinstance(value, float) and not isfinite(value):
         return None
     return str(value) if isinstance(value, Path) else value
@@ -25,7 +25,7 @@ def plain(value: Any) -> Any:
 
 def to_json(result: Any) -> str:
     """A result as one line of JSON; paths are strings, and a number that is not finite is null."""
-    return json.dumps(plain(asdict(result)), ensure_ascii=False, allow_nan=False)
+    return json.dumps(to_plain(asdict(result)), ensure_ascii=False, allow_nan=False)
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class FigureTitle:
     better: str = "less"  # or "more"
     percent: bool = False
 
-    def improves(self, now: float, before: float | None) -> bool:
+    def improves(self, value: float, before: float | None) -> bool:
         """Whether a value is better than another, or the first.
 
         >>> FigureTitle("loss", "Loss").improves(3.0, 4.0), FigureTitle("f1", "F1", "more").improves(0.3, 0.4)
@@ -209,7 +209,7 @@ class FigureTitle:
         """
         if before is None:
             return True
-        return now > before if self.better == "more" else now < before
+        return value > before if self.better == "more" else value < before
 
     def spelt(self, value: float) -> str:
         """The value as people read it."""

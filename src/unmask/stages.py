@@ -48,13 +48,13 @@ class Stage(Generic[Member]):
     @property
     def sound(self) -> bool:
         """Whether there is a weight for each, none below 0, and one above."""
-        matched = 0 < len(self.members) == len(self.weights)
-        return matched and min(self.weights) >= 0 and 0 < sum(self.weights) < math.inf
+        paired = 0 < len(self.members) == len(self.weights)
+        return paired and min(self.weights) >= 0 and 0 < sum(self.weights) < math.inf
 
     def __str__(self) -> str:
         alone = len(self.members) == 1 and self.weights == (1.0,)
         pairs = zip(self.members, self.weights, strict=True)
-        mixture = ", ".join(f"{each}" if alone else f"{each} {spell_number(weight)}" for each, weight in pairs)
+        mixture = ", ".join(f"{member}" if alone else f"{member} {spell_number(weight)}" for member, weight in pairs)
         return mixture + (f" until {spell_number(self.until)}" if self.until != 1 else "")
 
 
@@ -103,11 +103,11 @@ def _stage(text: str) -> Stage[Words]:
 
 def _member(text: str) -> tuple[Words, float]:
     """A name with what goes with it, and its weight, a number wherever it stands behind the name."""
-    name, *rest = text.split() or [""]
-    weights = [word for word in rest if "=" not in word]
+    name, *options = text.split() or [""]
+    weights = [word for word in options if "=" not in word]
     if not name or len(weights) > 1:
         raise Misread(text)
-    words = (name, *(word for word in rest if "=" in word))
+    words = (name, *(word for word in options if "=" in word))
     return words, _number(weights[0], text) if weights else 1.0
 
 

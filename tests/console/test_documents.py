@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from unmask.console.documents import documents
+from unmask.console.documents import document_counts
 from unmask.results import Prepared
 
 
@@ -25,7 +25,7 @@ def test_every_count_has_words_and_a_reason_without_them_is_its_own_word() -> No
         fingerprint="",
         seconds=0.0,
     )
-    assert dict(documents(prepared)) == {
+    assert dict(document_counts(prepared)) == {
         "read": 9,
         "malformed, in quarantine.jsonl": 1,
         "left out: empty": 2,

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from unmask import progress
-from unmask.console.live import live
+from unmask.console.live import live_display
 from unmask.results import FigureTitle, RunStatus, Validation
 
 BEGUN = RunStatus(
@@ -46,7 +46,7 @@ LOOKS = (
 
 def shown(**console: bool) -> str:
     said = io.StringIO()
-    with progress.shown(Console(file=said, width=80, **console)), live() as show:  # type: ignore[arg-type]
+    with progress.show_progress(Console(file=said, width=80, **console)), live_display() as show:  # type: ignore[arg-type]
         for now in LOOKS:
             show(now)
     return said.getvalue()
@@ -67,6 +67,6 @@ def test_a_terminal_gets_a_panel_that_moves() -> None:
 
 
 def test_nobody_is_shown_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with live() as show:
+    with live_display() as show:
         show(LOOKS[-1])
     assert capsys.readouterr() == ("", "")

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from unmask.cli import COMMANDS
-from unmask.console.pages import draw, pages
+from unmask.console.pages import draw_result, result_pages
 from unmask.results import (
     Breakdown,
     Collocated,
@@ -100,7 +100,7 @@ ALL = [PREPARED, VERIFIED, TRAINED, EVALUATED, FILLED, COLLOCATED, SHOWN]
 def printed(result: object, **console: object) -> str:
     terminal = Console(width=80, **{"no_color": True, "force_terminal": False, **console})  # type: ignore[arg-type]
     with terminal.capture() as capture:
-        terminal.print(draw(result))
+        terminal.print(draw_result(result))
     return capture.get()
 
 
@@ -116,7 +116,7 @@ def test_every_result_fits_80_columns_and_needs_no_colour(result: object) -> Non
 def test_whatever_a_verb_gives_is_drawn(verb: Callable[..., object]) -> None:
     result = typing.get_type_hints(verb)["return"]
     each = typing.get_args(result)[0] if typing.get_origin(result) is list else result
-    assert draw.dispatch(each) is not draw.dispatch(object)
+    assert draw_result.dispatch(each) is not draw_result.dispatch(object)
 
 
 def test_what_was_read_and_left_out_is_counted() -> None:
@@ -176,17 +176,17 @@ def test_the_best_thirty_collocations_are_shown_and_what_to_do_with_the_list() -
 
 
 def test_the_legend_stands_once_below_all_that_is_shown() -> None:
-    assert [len(list(pages(each))) for each in ([SHOWN, SHOWN], SHOWN, FILLED)] == [3, 2, 1]
+    assert [len(list(result_pages(each))) for each in ([SHOWN, SHOWN], SHOWN, FILLED)] == [3, 2, 1]
 
 
 def test_what_nobody_draws_is_refused() -> None:
     with pytest.raises(TypeError, match="nothing draws a int"):
-        draw(3)
+        draw_result(3)
 
 
 def test_too_few_held_out_documents_are_said_to_be_too_few() -> None:
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(draw(replace(EVALUATED, documents=3)))
+    console.print(draw_result(replace(EVALUATED, documents=3)))
     assert "Only 3 held-out documents" in console.export_text(clear=False)
     assert "Only 300" not in console.export_text()
 
@@ -194,7 +194,7 @@ def test_too_few_held_out_documents_are_said_to_be_too_few() -> None:
 def test_a_model_that_fills_no_blanks_is_told_with_its_own_figures_and_not_sent_to_fill_any() -> None:
     writes = replace(TRAINED, recipe="causal", figures={"accuracy": 0.21, "bits_per_byte": 2.125}, fills=False)
     console = Console(width=90, file=io.StringIO())
-    console.print(draw(writes))
+    console.print(draw_result(writes))
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "bits per byte" in said and "2.125" in said and "masked" not in said and "unmask fill" not in said
 

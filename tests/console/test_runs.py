@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console, RenderableType
 
-from unmask.console.runs import draw_run, draw_runs, final_line, panel, validation_line
+from unmask.console.runs import draw_panel, draw_run, draw_runs, final_line, validation_line
 from unmask.results import FigureTitle, RunList, RunStatus, Validation
 
 LAST = Validation(90, {"loss": 4.25, "accuracy": 0.125})
@@ -44,7 +44,7 @@ def printed(what: RenderableType) -> str:
 
 
 def test_a_live_run_has_its_bar_its_figures_and_its_curve() -> None:
-    text = printed(panel(RUN))
+    text = printed(draw_panel(RUN))
     for said in (
         "[bold]first[/bold]",
         "48%",
@@ -77,7 +77,7 @@ def test_what_is_not_known_is_left_out() -> None:
     nothing = replace(RUN, steps=None, step=0, figures={}, best=None, last=None, validations=())
     text = printed(draw_run(nothing))
     assert "nan" not in text and "None" not in text and "accuracy" not in text
-    assert "timing its steps" in printed(panel(replace(nothing, seconds_left=None)))
+    assert "timing its steps" in printed(draw_panel(replace(nothing, seconds_left=None)))
 
 
 def test_runs_are_listed_with_their_best_and_last_figures() -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unmask.corpus.collect import CollectConfig, Collected, clean_plan, collect
+from unmask.corpus.collect import CollectConfig, CollectedCorpus, clean_plan, collect_corpus
 from unmask.corpus.read import waves
 from unmask.errors import BadInput, Refused
 
@@ -40,11 +40,11 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def collected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Collected:
-    return collect([str(source)], tmp_path_factory.mktemp("collected") / "corpus")
+def collected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> CollectedCorpus:
+    return collect_corpus([str(source)], tmp_path_factory.mktemp("collected") / "corpus")
 
 
-def test_documents_stay_in_order_with_their_place(collected: Collected, source: Path) -> None:
+def test_documents_stay_in_order_with_their_place(collected: CollectedCorpus, source: Path) -> None:
     train, valid = rows(collected.path, "train"), rows(collected.path, "valid")
     both = sorted([*train, *valid], key=lambda row: row["line"])  # type: ignore[arg-type, return-value]
     expected = [{"text": text, "source": str(source), "line": 2 * n + 1} for n, text in enumerate(TEXTS)]
@@ -53,7 +53,7 @@ def test_documents_stay_in_order_with_their_place(collected: Collected, source: 
     assert {path.name for path in collected.path.iterdir()} == {"train", "valid"}
 
 
-def test_the_side_is_the_digest_of_the_text_alone(collected: Collected) -> None:
+def test_the_side_is_the_digest_of_the_text_alone(collected: CollectedCorpus) -> None:
     def place(text: str) -> float:
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest()[:8], "big") / 2**64
 
@@ -71,7 +71,7 @@ def test_every_document_read_is_accounted_for(tmp_path: Path) -> None:
         '{"body": "no text"}',
     ]
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
-    result = collect([str(tmp_path / "a.jsonl")], tmp_path / "corpus")
+    result = collect_corpus([str(tmp_path / "a.jsonl")], tmp_path / "corpus")
     assert result.counts == {
         "read": 5,
         "malformed": 1,
@@ -90,52 +90,52 @@ def test_every_document_read_is_accounted_for(tmp_path: Path) -> None:
     assert json.loads(line)["line"] == 6
 
 
-def test_the_same_input_gives_the_same_bytes(collected: Collected, source: Path, tmp_path: Path) -> None:
-    again = collect([str(source)], tmp_path / "corpus")
+def test_the_same_input_gives_the_same_bytes(collected: CollectedCorpus, source: Path, tmp_path: Path) -> None:
+    again = collect_corpus([str(source)], tmp_path / "corpus")
     for side in ("train", "valid"):
         one, two = (corpus / side / "00000.parquet" for corpus in (collected.path, again.path))
         assert one.read_bytes() == two.read_bytes()
     assert again.fingerprint == collected.fingerprint
 
 
-def test_the_fingerprint_is_of_the_documents_not_of_the_files(collected: Collected, tmp_path: Path) -> None:
+def test_the_fingerprint_is_of_the_documents_not_of_the_files(collected: CollectedCorpus, tmp_path: Path) -> None:
     lines = "".join(json.dumps({"text": f"  {text} "}) + "\n" for text in TEXTS[:200])
     (tmp_path / "1.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
     write(tmp_path / "2.txt", TEXTS[200:])
-    assert collect([str(tmp_path)], tmp_path / "corpus").fingerprint == collected.fingerprint
+    assert collect_corpus([str(tmp_path)], tmp_path / "corpus").fingerprint == collected.fingerprint
     digests = b"".join(hashlib.blake2b(text.encode(), digest_size=16).digest() for text in TEXTS)
     assert collected.fingerprint == hashlib.sha256(digests).hexdigest()
 
 
 def test_the_size_of_waves_changes_nothing(
-    collected: Collected, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    collected: CollectedCorpus, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(waves, "WAVE", 5_000)
-    again = collect([str(source)], tmp_path / "corpus")
+    again = collect_corpus([str(source)], tmp_path / "corpus")
     assert again.fingerprint == collected.fingerprint
     for side in ("train", "valid"):
         assert rows(again.path, side) == rows(collected.path, side)
 
 
-def test_documents_that_are_added_move_none_of_those_already_there(collected: Collected, tmp_path: Path) -> None:
+def test_documents_that_are_added_move_none_of_those_already_there(collected: CollectedCorpus, tmp_path: Path) -> None:
     more = [f"Yet another document, number {number}, comes first." for number in range(300)]
-    result = collect([str(write(tmp_path / "more.txt", more + TEXTS))], tmp_path / "corpus")
+    result = collect_corpus([str(write(tmp_path / "more.txt", more + TEXTS))], tmp_path / "corpus")
     for side in ("train", "valid"):
         old = set(TEXTS)
         assert [text for text in texts(result.path, side) if text in old] == texts(collected.path, side)
 
 
 def test_a_lone_document_is_for_training_and_of_two_one_is_held_out(tmp_path: Path) -> None:
-    one = collect([str(write(tmp_path / "one.txt", TEXTS[:1]))], tmp_path / "one")
+    one = collect_corpus([str(write(tmp_path / "one.txt", TEXTS[:1]))], tmp_path / "one")
     assert (texts(one.path, "train"), texts(one.path, "valid")) == (TEXTS[:1], [])
-    two = collect([str(write(tmp_path / "two.txt", TEXTS[:2]))], tmp_path / "two")
+    two = collect_corpus([str(write(tmp_path / "two.txt", TEXTS[:2]))], tmp_path / "two")
     assert (two.counts["train"], two.counts["valid"]) == (1, 1)
 
 
 def test_nothing_left_is_one_line_that_says_why(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "short"}\n{"text": ""}\n{"txt": "x"}\n')
     with pytest.raises(BadInput) as raised:
-        collect([str(tmp_path / "a.jsonl")], tmp_path / "corpus")
+        collect_corpus([str(tmp_path / "a.jsonl")], tmp_path / "corpus")
     assert str(raised.value) == (
         f"no document is left of 2 read from 1 file: 1 malformed (first {tmp_path}/a.jsonl:3: no field 'text'; "
         "there are 'txt'), 1 empty, 1 shorter than 20 characters"
@@ -147,7 +147,7 @@ def test_what_is_already_there_is_not_touched(source: Path, tmp_path: Path) -> N
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "mine").write_text("precious")
     with pytest.raises(Refused, match="already there"):
-        collect([str(source)], tmp_path / "corpus")
+        collect_corpus([str(source)], tmp_path / "corpus")
     assert (tmp_path / "corpus" / "mine").read_text() == "precious"
 
 
@@ -199,7 +199,7 @@ def test_an_interrupted_run_leaves_nothing_that_looks_complete(tmp_path: Path, e
     left = [path.name for path in tmp_path.iterdir()]
     assert left == ([] if ending == signal.SIGINT else [".corpus.writing"])
     if left:  # what a killed run leaves does not stand in the way of the next
-        collect([str(write(tmp_path / "a.txt", TEXTS))], tmp_path / "corpus")
+        collect_corpus([str(write(tmp_path / "a.txt", TEXTS))], tmp_path / "corpus")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "corpus"]
 
 
@@ -224,7 +224,7 @@ def test_spans_go_with_their_documents_and_their_column_is_there_only_with_them(
     lines[7]["spans"] = [[begin, begin + 9, "entity"]]  # type: ignore[assignment]
     lines[8]["spans"] = [[begin, 99, "entity"]]  # type: ignore[assignment]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    result = collect([str(tmp_path / "in.jsonl")], tmp_path / "corpus")
+    result = collect_corpus([str(tmp_path / "in.jsonl")], tmp_path / "corpus")
     assert (result.kinds, result.counts["malformed"]) == (("entity",), 1)
     kept = [*rows(tmp_path / "corpus", "train"), *rows(tmp_path / "corpus", "valid")]
     assert len(kept) == 39 and all(set(row) == {"text", "source", "line", "spans"} for row in kept)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unmask.corpus.clean import clean
+from unmask.corpus.clean import clean_texts
 from unmask.corpus.marks import clean_with_places, marks_column, marks_within, move_marks, read_marks
 
 AWKWARD = "aé\u0301\u0300ｶﾞ각\u1100\u1161\u11a8Å\u212b \t\n\r\0\x07\x7f\x9f\ufeff\u00a0\u2003\u3000\u200d\u2028\v1.—😀"
@@ -22,7 +22,7 @@ words = st.text(st.sampled_from("be\u0301\u0300각\u1100\u1161Å\u212b\x07\ufeff
 def test_the_text_is_cleaned_as_columns_are_and_places_stay_in_order(raw: str, data: st.DataObject) -> None:
     places = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=5)))
     text, now = clean_with_places(raw, places)
-    assert text == clean(pa.array([raw], type=pa.string())).to_pylist()[0]
+    assert text == clean_texts(pa.array([raw], type=pa.string())).to_pylist()[0]
     assert list(now.values()) == sorted(now.values()) and all(0 <= place <= len(text) for place in now.values())
 
 
@@ -34,17 +34,17 @@ def test_a_span_is_the_same_words_before_and_after(pieces: list[tuple[str, str]]
         raw += space
         marks.append((len(raw), len(raw) + len(word), "entity"))
         raw += word
-    text = clean(pa.array([raw], type=pa.string())).to_pylist()[0]
+    text = clean_texts(pa.array([raw], type=pa.string())).to_pylist()[0]
     (found,) = move_marks(pa.array([raw]), marks_column([marks])).to_pylist()
     told = [text[mark["start"] : mark["end"]] for mark in found or ()]
-    assert told == [clean(pa.array([word])).to_pylist()[0] for _, word in pieces]
+    assert told == [clean_texts(pa.array([word])).to_pylist()[0] for _, word in pieces]
 
 
 def test_space_at_the_edges_of_a_span_is_no_part_of_it_and_space_alone_is_no_span() -> None:
     raw = "to \t New York \n and"
     found = move_marks(pa.array([raw, raw]), marks_column([[(2, 14, "entity"), (3, 4, "phrase")], None])).to_pylist()
     assert found == [[{"start": 3, "end": 11, "kind": "entity"}], None]
-    assert clean(pa.array([raw])).to_pylist()[0][3:11] == "New York"
+    assert clean_texts(pa.array([raw])).to_pylist()[0][3:11] == "New York"
 
 
 def test_a_place_between_a_letter_and_its_accent_goes_behind_both() -> None:

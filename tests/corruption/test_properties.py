@@ -73,4 +73,4 @@ def test_a_plan_has_what_any_of_its_policies_has():
     plan = parse_schedule("token until 0.5; sentinel")
     assert plan.needs_sentinels and not plan.needs_words
     assert parse_schedule("token 1, word 1").needs_words and not parse_schedule("token").needs_sentinels
-    assert parse_schedule("phrase until 0.3; entity kind=collocation").spanned == ["collocation", "phrase"]
+    assert parse_schedule("phrase until 0.3; entity kind=collocation").span_kinds == ["collocation", "phrase"]

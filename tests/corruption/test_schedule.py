@@ -107,7 +107,7 @@ def test_a_setting_that_no_policy_has_is_one_clear_line():
 )
 def test_a_plan_is_written_as_it_was_read(line):
     assert str(parse_schedule(line)) == line and parse_schedule(str(parse_schedule(line))) == parse_schedule(line)
-    assert parse_schedule(line).spanned == [kind for kind in ("entity", "phrase") if kind in line]
+    assert parse_schedule(line).span_kinds == [kind for kind in ("entity", "phrase") if kind in line]
 
 
 def test_settings_stand_behind_their_policy():

@@ -9,7 +9,7 @@ from scipy import stats
 
 from unmask.corruption import policy, select, units
 from unmask.corruption.policy import policy_named
-from unmask.corruption.sentinels import sentinels
+from unmask.corruption.sentinels import replace_by_sentinels
 from unmask.errors import BadInput
 from unmask.randomness import Draws
 from unmask.records import Blocks
@@ -24,7 +24,7 @@ def rendered(ids, hidden, documents=None):
     blocks = Blocks(grid, np.ones_like(grid, dtype=np.bool_), owner, np.arange(1), 0)
     each = units.tokens(blocks, VOCABULARY, NOTHING)
     flags = np.array([hidden], dtype=np.bool_).ravel()[each.positions]
-    corrupted = sentinels(blocks, each, flags, VOCABULARY, NOTHING)
+    corrupted = replace_by_sentinels(blocks, each, flags, VOCABULARY, NOTHING)
     assert policy.restore(corrupted).tolist() == grid.tolist()
     return corrupted
 

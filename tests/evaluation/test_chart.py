@@ -7,7 +7,7 @@ from pathlib import Path
 
 import matplotlib.image
 
-from unmask.evaluation.chart import chart, panels
+from unmask.evaluation.chart import chart_panels, draw_chart
 from unmask.results import ComparedRun, Comparison, Figure, Probed
 
 FIGURE = Figure(0.25, 0.2, float("nan"))
@@ -41,17 +41,19 @@ def compared(*runs: ComparedRun) -> Comparison:
 
 def test_what_nobody_has_is_not_drawn_and_a_bound_is_marked_as_one() -> None:
     alone = compared(compared_run("bert", FIGURE, None))
-    assert [panel.title.split(",")[0] for panel in panels(alone)] == [
+    assert [panel.title.split(",")[0] for panel in chart_panels(alone)] == [
         "Masked loss",
         "Masked accuracy",
         "Probe order",
         "Tokens a second",
     ]
     both = compared(compared_run("bert", FIGURE, None), compared_run("diffusion", None, FIGURE))
-    text = next(panel for panel in panels(both) if panel.title.startswith("Text"))
+    text = next(panel for panel in chart_panels(both) if panel.title.startswith("Text"))
     assert set(text.values) == {"diffusion"} == text.bounds
 
 
 def test_the_picture_is_a_whole_png_also_where_an_interval_is_not_known() -> None:
-    picture = matplotlib.image.imread(io.BytesIO(chart(compared(compared_run("bert", FIGURE, FIGURE)))), format="png")
+    picture = matplotlib.image.imread(
+        io.BytesIO(draw_chart(compared(compared_run("bert", FIGURE, FIGURE)))), format="png"
+    )
     assert picture.shape[1] == 1320 and picture.std() > 0.01

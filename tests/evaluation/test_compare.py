@@ -20,7 +20,7 @@ from unmask.evaluation.intrinsic import evaluate
 from unmask.planning.cost import cost_of
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe_named
-from unmask.results import Comparison, plain
+from unmask.results import Comparison, to_plain
 from unmask.training.budget import Budget
 
 NAMES = ("bert-tiny", "electra-tiny", "causal-tiny")
@@ -64,7 +64,7 @@ def test_masked_figures_are_those_of_evaluate_on_the_part_that_restores(whole: C
 
 
 def test_the_directory_has_the_comparison_as_json_and_as_a_picture(whole: Comparison) -> None:
-    assert json.loads((whole.path / "compare.json").read_text()) == plain(asdict(whole))
+    assert json.loads((whole.path / "compare.json").read_text()) == to_plain(asdict(whole))
     assert whole.plot.read_bytes().startswith(b"\x89PNG")
     told = (whole.path / "README.md").read_text()
     loss = whole.runs[0].masked_loss
@@ -76,7 +76,7 @@ def test_the_command_says_the_same_and_what_is_finished_is_only_read_again(
 ) -> None:
     words = ("--data", data, "--tokens", 3 * 8 * 32, "--length", 32, "--batch-size", 8, "--out", whole.path, "--resume")
     done = inside("compare", "--recipes", ", ".join(NAMES), *words, "--json")
-    assert done.returncode == 0 and json.loads(done.stdout) == plain(asdict(whole))
+    assert done.returncode == 0 and json.loads(done.stdout) == to_plain(asdict(whole))
     done = inside("compare", "--recipes", "bert-tiny,gpt5", *words)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
     assert "--recipe gpt5: there is no such recipe; kinds are" in done.stderr
@@ -112,7 +112,7 @@ def test_stopped_in_the_second_recipe_it_goes_on_without_the_first(
 
 def _timeless(compared_run: object) -> dict[str, object]:
     clock = {"seconds", "tokens_per_second", "run"}
-    return {name: value for name, value in plain(asdict(compared_run)).items() if name not in clock}  # type: ignore[call-overload]
+    return {name: value for name, value in to_plain(asdict(compared_run)).items() if name not in clock}  # type: ignore[call-overload]
 
 
 def test_asked_to_stop_between_two_measurements_it_stops_there(

@@ -3,7 +3,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from unmask.evaluation.intervals import mean, share
+from unmask.evaluation.intervals import mean_figure, share_figure
 
 
 def clustered(rng: np.random.Generator, documents: int) -> tuple[np.ndarray, np.ndarray]:
@@ -22,14 +22,14 @@ def test_the_interval_agrees_with_a_bootstrap_over_documents() -> None:
     sums, sizes = np.bincount(documents, weights=values), np.bincount(documents)
     drawn = rng.integers(0, 200, (4000, 200))
     means = sums[drawn].sum(1) / sizes[drawn].sum(1)
-    figure = mean(values, documents)
+    figure = mean_figure(values, documents)
     assert figure.value == pytest.approx(values.mean())
     assert (figure.low, figure.high) == pytest.approx(np.quantile(means, [0.025, 0.975]), abs=0.03)
 
 
 def test_95_of_100_intervals_hold_the_true_mean() -> None:
     rng = np.random.default_rng(1)
-    figures = [mean(*clustered(rng, 40)) for _ in range(2000)]
+    figures = [mean_figure(*clustered(rng, 40)) for _ in range(2000)]
     held = np.mean([figure.low <= 3 <= figure.high for figure in figures])
     assert held == pytest.approx(0.95, abs=0.02)  # four standard errors of 2,000 trials
 
@@ -37,24 +37,24 @@ def test_95_of_100_intervals_hold_the_true_mean() -> None:
 def test_an_interval_that_took_tokens_for_independent_would_be_too_narrow() -> None:
     values, documents = clustered(np.random.default_rng(2), 100)
     naive = 1.96 * values.std() / np.sqrt(len(values))
-    figure = mean(values, documents)
+    figure = mean_figure(values, documents)
     assert figure.high - figure.value > 2 * naive
 
 
 def test_the_numbers_of_documents_and_the_order_of_tokens_say_nothing() -> None:
     values, documents = clustered(np.random.default_rng(3), 30)
     order = np.random.default_rng(4).permutation(len(values))
-    one, other = mean(values, documents), mean(values[order], documents[order] * 7 + 1000)
+    one, other = mean_figure(values, documents), mean_figure(values[order], documents[order] * 7 + 1000)
     assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high))
 
 
 def test_one_document_tells_no_interval_and_none_no_mean() -> None:
-    alone = mean(np.array([1.0, 2.0]), np.array([5, 5]))
+    alone = mean_figure(np.array([1.0, 2.0]), np.array([5, 5]))
     assert alone.value == 1.5 and isnan(alone.low) and isnan(alone.high)
-    assert isnan(mean(np.zeros(0), np.zeros(0, dtype=np.int64)).value)
+    assert isnan(mean_figure(np.zeros(0), np.zeros(0, dtype=np.int64)).value)
 
 
 def test_a_share_stays_between_none_and_all() -> None:
-    figure = share(np.array([True, True, True, False]), np.array([0, 1, 2, 3]))
+    figure = share_figure(np.array([True, True, True, False]), np.array([0, 1, 2, 3]))
     assert (figure.value, figure.high) == (0.75, 1.0)
     assert 0 <= figure.low < 0.75

@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from unmask.evaluation import probes
 from unmask.evaluation.features import load_encoder
-from unmask.evaluation.probes import fit, majority, probe, rows_of, score
+from unmask.evaluation.probes import f1_figure, fit_classifier, majority_score, probe_score, rows_of
 from unmask.evaluation.questions import ProbeTask, labelled_texts, tagged_words
 
 RNG = np.random.default_rng(0)
@@ -21,11 +21,11 @@ def test_the_score_of_tags_is_their_f1_and_without_an_o_the_accuracy() -> None:
     true, said = (TAGS[RNG.choice(3, 500, p=(0.7, 0.2, 0.1))] for _ in range(2))
     documents = np.arange(500) // 10
     expected = f1_score(true, said, labels=["COMMA", "STOP"], average="micro")
-    assert score(true, said, documents).value == pytest.approx(expected)
+    assert f1_figure(true, said, documents).value == pytest.approx(expected)
     marked = true != "O"
-    told = score(true[marked], np.where(said == "O", "STOP", said)[marked], documents[marked])
+    told = f1_figure(true[marked], np.where(said == "O", "STOP", said)[marked], documents[marked])
     assert told.value == pytest.approx(accuracy_score(true[marked], np.where(said == "O", "STOP", said)[marked]))
-    assert score(true, np.full(500, "O"), documents).value == 0.0
+    assert f1_figure(true, np.full(500, "O"), documents).value == 0.0
 
 
 def test_the_interval_covers_as_often_as_it_says_and_knows_that_a_document_goes_together() -> None:
@@ -33,12 +33,12 @@ def test_the_interval_covers_as_often_as_it_says_and_knows_that_a_document_goes_
     covered = 0
     for _ in range(100):
         said = np.where(RNG.random(100) < 0.7, "a", "b")
-        figure = score(true, said, np.arange(100))
+        figure = f1_figure(true, said, np.arange(100))
         covered += figure.low <= 0.7 <= figure.high
     assert 88 <= covered <= 99
     true = np.full(400, "a")
     together = np.repeat(np.where(RNG.random(40) < 0.7, "a", "b"), 10)
-    alone, clustered = (score(true, together, each) for each in (np.arange(400), np.arange(400) // 10))
+    alone, clustered = (f1_figure(true, together, each) for each in (np.arange(400), np.arange(400) // 10))
     assert clustered.high - clustered.low > 2 * (alone.high - alone.low)
 
 
@@ -49,7 +49,7 @@ def test_a_probe_finds_what_is_in_the_vectors_and_nothing_in_noise() -> None:
     told = noise + 0.8 * np.outer(labels == "yes", np.ones(20))
     half = slice(0, 300), slice(300, 600)
     for vectors, least, most in ((told, 0.9, 1.0), (noise, 0.4, 0.6)):
-        found = fit(vectors[half[0]], labels[half[0]], documents[half[0]]).predict(vectors[half[1]])
+        found = fit_classifier(vectors[half[0]], labels[half[0]], documents[half[0]]).predict(vectors[half[1]])
         assert least <= np.mean(found == labels[half[1]]) <= most
 
 
@@ -57,7 +57,7 @@ def test_always_the_most_frequent_label_is_measured_by_the_same_score() -> None:
     labels = tuple(["a", "a", "b"] * 100)
     question = ProbeTask("own", "classification", ("text",) * 300, labels, np.arange(300))
     rows = rows_of(question)
-    assert majority(question) == pytest.approx(np.mean(rows.labels[rows.tested] == "a"))
+    assert majority_score(question) == pytest.approx(np.mean(rows.labels[rows.is_test] == "a"))
 
 
 def test_a_real_model_is_probed_for_texts_and_for_words(make_model, tmp_path: Path) -> None:
@@ -68,15 +68,15 @@ def test_a_real_model_is_probed_for_texts_and_for_words(make_model, tmp_path: Pa
     words.write_text(
         "\n\n".join("\n".join(f"{w}\t{'N' if w == 'river' else 'O'}" for w in t.split()) for t, _ in pairs)
     )
-    assert probe(encoder, labelled_texts(texts)).value == 1.0
-    assert probe(encoder, tagged_words(words)).value == 1.0
+    assert probe_score(encoder, labelled_texts(texts)).value == 1.0
+    assert probe_score(encoder, tagged_words(words)).value == 1.0
 
 
 def test_strengths_are_chosen_on_documents_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    fitted = probes._fitted
-    monkeypatch.setattr(probes, "_fitted", lambda choice, x, y: seen.append(len(x)) or fitted(choice, x, y))
-    fit(RNG.normal(size=(100, 3)), np.array(["a", "b"] * 50), np.arange(100))
+    fitted = probes._fit
+    monkeypatch.setattr(probes, "_fit", lambda choice, x, y: seen.append(len(x)) or fitted(choice, x, y))
+    fit_classifier(RNG.normal(size=(100, 3)), np.array(["a", "b"] * 50), np.arange(100))
     assert seen == [80] * len(probes.STRENGTHS) + [100]
 
 
@@ -84,5 +84,5 @@ def test_rare_tags_are_found_though_saying_none_of_them_is_right_more_often() ->
     labels = np.where(RNG.random(1000) < 0.1, "STOP", "O")
     vectors = RNG.normal(size=(1000, 5)) + 0.7 * np.outer(labels == "STOP", np.ones(5))
     half, documents = slice(0, 500), np.arange(1000)
-    said = fit(vectors[half], labels[half], documents[half]).predict(vectors[500:])
-    assert score(labels[500:], said, documents[500:]).value > 0.35
+    said = fit_classifier(vectors[half], labels[half], documents[half]).predict(vectors[500:])
+    assert f1_figure(labels[500:], said, documents[500:]).value > 0.35

@@ -9,7 +9,7 @@ import pytest
 
 from unmask.errors import BadInput
 from unmask.evaluation import questions
-from unmask.evaluation.questions import labelled_texts, order, punctuation, tagged_words
+from unmask.evaluation.questions import labelled_texts, order_task, punctuation_task, tagged_words
 
 TEXTS = [
     f"The {name} walks along the old river every day, slowly. Nobody in the village has ever seen him run fast."
@@ -18,7 +18,7 @@ TEXTS = [
 
 
 def test_of_about_half_of_the_sentences_two_neighbours_are_exchanged_and_the_others_are_as_written() -> None:
-    asked = order(TEXTS)
+    asked = order_task(TEXTS)
     written = {sentence + "." for text in TEXTS for sentence in text.rstrip(".").split(". ")}
     for sentence, label in zip(asked.items, asked.labels, strict=True):
         assert (sentence in written) == (label == "as written")
@@ -27,31 +27,31 @@ def test_of_about_half_of_the_sentences_two_neighbours_are_exchanged_and_the_oth
         moved = [n for n, (a, b) in enumerate(zip(original.split(), str(sentence).split(), strict=True)) if a != b]
         assert moved == [] or (len(moved) == 2 and moved[1] == moved[0] + 1)
     assert len(asked.items) == 120 and 0.35 < asked.labels.count("exchanged") / 120 < 0.65
-    assert order(TEXTS).items == asked.items and order(TEXTS, seed=1).items != asked.items
+    assert order_task(TEXTS).items == asked.items and order_task(TEXTS, seed=1).items != asked.items
 
 
 def test_commas_and_full_stops_are_taken_away_and_told_by_the_word_before_them() -> None:
-    asked = punctuation(["one two, three four. five six (seven), eight , nine ten ."])
+    asked = punctuation_task(["one two, three four. five six (seven), eight , nine ten ."])
     assert asked.items == (("one", "two", "three", "four", "five", "six", "(seven)", "eight", "nine", "ten"),)
     assert asked.labels == (("O", "COMMA", "O", "STOP", "O", "O", "COMMA", "COMMA", "O", "STOP"),)
 
 
 def test_long_documents_are_cut_into_stretches_and_a_short_rest_is_left_out() -> None:
-    asked = punctuation([" ".join(map(str, range(105))), "too short."])
+    asked = punctuation_task([" ".join(map(str, range(105))), "too short."])
     assert [len(words) for words in asked.items] == [40, 40, 25]
     assert asked.documents.tolist() == [0, 0, 0]
 
 
 def test_every_item_of_a_document_is_on_one_side() -> None:
-    asked = order(TEXTS)
-    sides = {(document, side) for document, side in zip(asked.documents.tolist(), asked.tested.tolist(), strict=True)}
+    asked = order_task(TEXTS)
+    sides = {(document, side) for document, side in zip(asked.documents.tolist(), asked.is_test.tolist(), strict=True)}
     assert len(sides) == len(set(asked.documents.tolist()))
-    assert asked.enough and 0.3 < asked.tested.mean() < 0.5
+    assert asked.is_enough and 0.3 < asked.is_test.mean() < 0.5
 
 
 def test_many_items_are_sampled_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(questions.MOST, "classification", 50)
-    documents = order(TEXTS).documents
+    monkeypatch.setitem(questions.MAX_ITEMS, "classification", 50)
+    documents = order_task(TEXTS).documents
     assert len(documents) == 40 and np.all(np.diff(documents) >= 1)
 
 

@@ -9,7 +9,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from unmask.inference.encode import encode_rows
-from unmask.models.load import Loaded, load_model
+from unmask.models.load import LoadedModel, load_model
 from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.prepare import prepare
 from unmask.tokens.store.dataset import Dataset
@@ -26,11 +26,11 @@ HOSTILE = (
 
 
 @pytest.fixture(params=("wordpiece", "bpe", "unigram"))
-def loaded(request: pytest.FixtureRequest, make_model: Callable[..., Path]) -> Loaded:
+def loaded(request: pytest.FixtureRequest, make_model: Callable[..., Path]) -> LoadedModel:
     return load_model(make_model(kind=request.param))
 
 
-def test_the_ids_of_a_text_are_those_that_training_has_of_it(loaded: Loaded, tmp_path: Path) -> None:
+def test_the_ids_of_a_text_are_those_that_training_has_of_it(loaded: LoadedModel, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("\n\n".join(HOSTILE), encoding="utf-8")
     prepare([str(tmp_path / "in.txt")], tmp_path / "data", tokenizer=str(loaded.path))
     dataset = Dataset.open(tmp_path / "data")
@@ -47,13 +47,13 @@ def test_the_ids_of_a_text_are_those_that_training_has_of_it(loaded: Loaded, tmp
     assert compared == len(HOSTILE)
 
 
-def test_where_texts_have_blanks_a_text_without_one_has_the_same_ids(loaded: Loaded) -> None:
+def test_where_texts_have_blanks_a_text_without_one_has_the_same_ids(loaded: LoadedModel) -> None:
     texts = [text.replace(loaded.tokenizer.mask_token, "mask") for text in HOSTILE]
     for asked, encoded in zip(encode_rows(loaded, texts, blanks=True), encode(loaded.tokenizer, texts), strict=True):
         assert asked.ids.tolist() == [loaded.vocabulary.start, *encoded.ids.tolist(), loaded.vocabulary.end]
 
 
-def test_a_blank_is_the_mask_and_no_other_special_token_can_be_spelt(loaded: Loaded) -> None:
+def test_a_blank_is_the_mask_and_no_other_special_token_can_be_spelt(loaded: LoadedModel) -> None:
     mask, vocabulary = loaded.tokenizer.mask_token, loaded.vocabulary
     others = sorted(set(loaded.tokenizer.all_special_tokens) - {mask})
     (row,) = encode_rows(loaded, [f"{' the '.join(others)} sees {mask}, {mask}{mask}."], blanks=True)
@@ -63,7 +63,7 @@ def test_a_blank_is_the_mask_and_no_other_special_token_can_be_spelt(loaded: Loa
     assert not set(inside) & (set(vocabulary.special) - {loaded.tokenizer.unk_token_id, vocabulary.mask})
 
 
-def test_a_text_with_blanks_has_the_ids_and_places_of_stock_transformers(loaded: Loaded) -> None:
+def test_a_text_with_blanks_has_the_ids_and_places_of_stock_transformers(loaded: LoadedModel) -> None:
     mask, stock = loaded.tokenizer.mask_token, AutoTokenizer.from_pretrained(loaded.path)
     texts = [f"The {mask} sees the {mask}.", f"{mask} of France", f"a({mask}){mask} b{mask}c", "", mask, f"walk {mask}"]
     plain = stock(texts, return_offsets_mapping=True)

@@ -7,8 +7,8 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from unmask.errors import BadInput, Damaged
 from unmask.inference import fill as module
-from unmask.inference.fill import BlankText, Candidate, complete, fill, speller
-from unmask.models.load import Loaded, load_model
+from unmask.inference.fill import BlankText, Candidate, complete_text, fill, speller
+from unmask.models.load import LoadedModel, load_model
 from unmask.results import Filled, Guess
 
 Make = Callable[..., Path]
@@ -16,11 +16,11 @@ KINDS = ("wordpiece", "bpe", "unigram")
 
 
 @pytest.fixture(params=KINDS)
-def loaded(request: pytest.FixtureRequest, make_model: Make) -> Loaded:
+def loaded(request: pytest.FixtureRequest, make_model: Make) -> LoadedModel:
     return load_model(make_model(kind=request.param))
 
 
-def all_probabilities(loaded: Loaded, text: str) -> torch.Tensor:
+def all_probabilities(loaded: LoadedModel, text: str) -> torch.Tensor:
     """The whole distribution at every blank, by transformers alone."""
     tokenizer = AutoTokenizer.from_pretrained(loaded.path)
     model = AutoModelForMaskedLM.from_pretrained(loaded.path).eval()
@@ -30,7 +30,7 @@ def all_probabilities(loaded: Loaded, text: str) -> torch.Tensor:
     return logits[inputs["input_ids"][0] == tokenizer.mask_token_id].softmax(-1)
 
 
-def test_probabilities_are_those_of_the_full_computation(loaded: Loaded) -> None:
+def test_probabilities_are_those_of_the_full_computation(loaded: LoadedModel) -> None:
     text = "The old king [MASK] the [MASK] of France."
     expected = all_probabilities(loaded, text.replace("[MASK]", loaded.tokenizer.mask_token))
     expected[:, list(loaded.vocabulary.special)] = 0
@@ -44,7 +44,7 @@ def test_probabilities_are_those_of_the_full_computation(loaded: Loaded) -> None
 
 
 def test_answers_are_the_same_alone_and_among_texts_of_other_lengths(
-    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+    loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = [f"{'The king sees ' * n}the [MASK]." for n in (5, 1, 3, 0, 4, 2)]
     alone = [fill(loaded, [text])[0] for text in texts]
@@ -58,7 +58,7 @@ def test_answers_are_the_same_alone_and_among_texts_of_other_lengths(
             assert got == pytest.approx([guess.probability for guess in one.blanks[0]], rel=1e-4)
 
 
-def test_special_tokens_are_never_offered(loaded: Loaded) -> None:
+def test_special_tokens_are_never_offered(loaded: LoadedModel) -> None:
     (filled,) = fill(loaded, ["The [MASK] sees."], top=10_000)
     assert len(filled.blanks[0]) == len(loaded.vocabulary.ordinary)
     shown = {guess.token for guess in filled.blanks[0]}
@@ -73,7 +73,7 @@ def test_the_model_s_own_mask_token_and_the_common_spelling_are_the_same_blank(m
         fill(loaded, ["no blank"])
 
 
-def test_the_best_guess_stands_in_the_text_where_the_places_say(loaded: Loaded) -> None:
+def test_the_best_guess_stands_in_the_text_where_the_places_say(loaded: LoadedModel) -> None:
     texts = ["The [MASK] sees [MASK].", "[MASK] sees", "the dog ([MASK]) and “[MASK]”", "[MASK]"]
     for filled in fill(loaded, texts):
         assert "[MASK]" not in filled.completed
@@ -101,12 +101,12 @@ def test_the_text_keeps_its_spacing_and_pieces_join_their_word(
     text: str, spelt: list[str], completed: str, shown: str
 ) -> None:
     question = BlankText(text, tuple(text.split("[MASK]")), [], [])
-    filled = complete(question, [[Candidate(each, 0.5)] for each in spelt])
+    filled = complete_text(question, [[Candidate(each, 0.5)] for each in spelt])
     assert filled.completed == completed
     assert filled.blanks == ((Guess(shown, 0.5),),)
 
 
-def test_every_kind_of_tokenizer_spells_words_with_a_space_and_pieces_without(loaded: Loaded) -> None:
+def test_every_kind_of_tokenizer_spells_words_with_a_space_and_pieces_without(loaded: LoadedModel) -> None:
     spell = speller(loaded)
     spelt = {spell(token) for token in loaded.vocabulary.ordinary.tolist()}
     assert " the" in spelt
@@ -114,7 +114,7 @@ def test_every_kind_of_tokenizer_spells_words_with_a_space_and_pieces_without(lo
     assert all(each.strip() and each.isprintable() for each in spelt)
 
 
-def test_targets_have_the_model_s_probabilities_and_come_in_their_order(loaded: Loaded) -> None:
+def test_targets_have_the_model_s_probabilities_and_come_in_their_order(loaded: LoadedModel) -> None:
     (every,) = fill(loaded, ["The dog sees the [MASK]."], top=10_000)
     (some,) = fill(loaded, ["The dog sees the [MASK]."], targets=["king", "the", "king"])
     expected = {guess.token: guess.probability for guess in reversed(every.blanks[0])}
@@ -128,7 +128,7 @@ def test_targets_have_the_model_s_probabilities_and_come_in_their_order(loaded: 
 def test_a_target_is_the_token_it_has_in_its_place(make_model: Make) -> None:
     loaded = load_model(make_model(kind="bpe"))
     question = module.read_questions(loaded, ["[MASK] sees the [MASK]."], [""])[0]
-    first, second = module.choices(loaded, question, ["The", "king"])
+    first, second = module.target_choices(loaded, question, ["The", "king"])
     assert [loaded.tokenizer.convert_ids_to_tokens(list(each)) for each in (first, second)] == [
         ["The", "king"],
         ["ĠThe", "Ġking"],
@@ -174,7 +174,7 @@ def test_a_line_is_named_by_its_number(make_model: Make) -> None:
         fill(load_model(make_model()), ["The [MASK] sees", "none"], lines=[3, 7])
 
 
-def test_underscores_beside_a_blank_are_text(loaded: Loaded) -> None:
+def test_underscores_beside_a_blank_are_text(loaded: LoadedModel) -> None:
     (filled,) = fill(loaded, ["the __init__ of [MASK]"])
     assert filled.completed.startswith("the __init__ of")
 
@@ -187,5 +187,5 @@ def test_a_model_that_gives_no_numbers_is_named(make_model: Make) -> None:
         fill(loaded, ["The [MASK] sees"])
 
 
-def test_no_texts_give_no_answers(loaded: Loaded) -> None:
+def test_no_texts_give_no_answers(loaded: LoadedModel) -> None:
     assert fill(loaded, []) == list[Filled]()

@@ -5,10 +5,10 @@ import io
 import pytest
 from rich.console import Console
 
-from unmask.console.hiding import draw_shown, legend
+from unmask.console.hiding import draw_legend, draw_shown
 from unmask.corruption.policy import POLICIES
 from unmask.errors import BadInput
-from unmask.inference.show import show, show_all
+from unmask.inference.show import show_all, show_text
 from unmask.tokens.tokenizer.train import train_tokenizer
 
 TEXT = "the strange teacher remembers unbelievable mountains, and the green river crossed the old bridge again."
@@ -37,12 +37,12 @@ def test_every_policy_can_be_shown_on_the_same_text(tokenizer):
 def test_without_phrases_the_policies_that_need_them_are_left_out(tokenizer):
     assert not {one.policy for one in show_all(tokenizer, TEXT)} & {"entity", "phrase", "collocation"}
     with pytest.raises(BadInput, match="policy 'entity' hides spans"):
-        show(tokenizer, TEXT, "entity")
+        show_text(tokenizer, TEXT, "entity")
 
 
 def test_what_is_not_hidden_is_shown_as_it_is(tokenizer):
     for policy in ("token", "word", "span", "ngram", "diffusion", "permutation"):
-        for piece in show(tokenizer, TEXT, policy).pieces:
+        for piece in show_text(tokenizer, TEXT, policy).pieces:
             assert (piece.kind == "shown") == (piece.unit == 0)
             if piece.kind in ("shown", "kept", "asked"):
                 assert piece.shown == piece.text
@@ -53,7 +53,7 @@ def test_what_is_not_hidden_is_shown_as_it_is(tokenizer):
 
 
 def test_sentinels_and_their_answer(tokenizer):
-    shown = show(tokenizer, TEXT, "sentinel")
+    shown = show_text(tokenizer, TEXT, "sentinel")
     sentinels = [piece.shown for piece in shown.pieces if piece.kind == "masked"]
     assert sentinels == [f"<extra_id_{number}>" for number in range(len(sentinels))]
     assert [word for word in shown.answer.split() if word.startswith("<extra")] == sentinels
@@ -61,7 +61,7 @@ def test_sentinels_and_their_answer(tokenizer):
 
 
 def test_the_drawing_has_the_text_above_and_what_is_seen_below(tokenizer):
-    shown = show(tokenizer, TEXT, "word", rate=0.3)
+    shown = show_text(tokenizer, TEXT, "word", rate=0.3)
     lines = plain(draw_shown(shown, width=80, colour=False)).splitlines()
     assert lines[0] == f"word · {shown.hidden} of {shown.tokens} tokens hidden"
     above = " ".join(" ".join(lines[1::3]).split())
@@ -72,23 +72,23 @@ def test_the_drawing_has_the_text_above_and_what_is_seen_below(tokenizer):
 
 
 def test_colours_tell_what_signs_tell_without_them(tokenizer):
-    shown = show(tokenizer, TEXT, "token", rate=0.9)
+    shown = show_text(tokenizer, TEXT, "token", rate=0.9)
     assert {"masked", "random", "kept"} <= {piece.kind for piece in shown.pieces}
     without = plain(draw_shown(shown, colour=False))
     assert "~" in without and "=" in without and "\x1b" not in without
     console = Console(width=80, file=io.StringIO(), force_terminal=True, color_system="standard")
-    console.print(draw_shown(shown), legend())
+    console.print(draw_shown(shown), draw_legend())
     coloured = console.file.getvalue()
     for code in ("\x1b[1;31m", "\x1b[1;33m", "\x1b[1;32m"):  # red, yellow, green
         assert code in coloured
-    assert "~a random token~" in plain(legend(colour=False))
+    assert "~a random token~" in plain(draw_legend(colour=False))
 
 
 def test_the_same_seed_shows_the_same(tokenizer):
-    assert show(tokenizer, TEXT, "span", seed=4) == show(tokenizer, TEXT, "span", seed=4)
-    assert show(tokenizer, TEXT, "span", seed=4) != show(tokenizer, TEXT, "span", seed=5)
+    assert show_text(tokenizer, TEXT, "span", seed=4) == show_text(tokenizer, TEXT, "span", seed=4)
+    assert show_text(tokenizer, TEXT, "span", seed=4) != show_text(tokenizer, TEXT, "span", seed=5)
 
 
 def test_an_empty_text_is_one_clear_line(tokenizer):
     with pytest.raises(BadInput, match="nothing to hide"):
-        show(tokenizer, "", "token")
+        show_text(tokenizer, "", "token")

@@ -10,7 +10,7 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
 from unmask.errors import BadInput, Damaged, Refused
-from unmask.files import sealed
+from unmask.files import with_seal
 from unmask.models.load import load_model
 from unmask.runs.directory import FORMAT
 
@@ -137,9 +137,9 @@ def test_a_tokenizer_that_is_missing_or_too_large_is_refused(model: Path, make_m
 
 
 def test_a_run_without_its_model_or_of_another_version_says_so(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text(json.dumps(sealed({"format": FORMAT, "unmask": "0.1.0"})))
+    (tmp_path / "run.json").write_text(json.dumps(with_seal({"format": FORMAT, "unmask": "0.1.0"})))
     with pytest.raises(BadInput, match="has no model yet"):
         load_model(tmp_path)
-    (tmp_path / "run.json").write_text(json.dumps(sealed({"format": 99, "unmask": "9.0"})))
+    (tmp_path / "run.json").write_text(json.dumps(with_seal({"format": 99, "unmask": "9.0"})))
     with pytest.raises(Refused, match=r"made by unmask 9\.0"):
         load_model(tmp_path)

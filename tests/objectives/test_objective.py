@@ -69,4 +69,4 @@ def test_an_objective_of_any_batch_and_learner_adds_up_over_micro_batches() -> N
     parts = [objective.outcome(learner, part) for part in rows.split(3)]
     whole = 0.5 * (learner(rows[:, :-1]).squeeze(1) - rows[:, -1]).square().mean()
     torch.testing.assert_close(torch.stack([sums.loss_of(objective, part) for part in parts]).sum(), whole)
-    assert objective.tallied == {} and objective.figures({"squares": 7}, {}) == {}
+    assert objective.tally_sizes == {} and objective.figures({"squares": 7}, {}) == {}

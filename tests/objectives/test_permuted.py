@@ -12,12 +12,12 @@ from transformers import PreTrainedModel
 
 from unmask.corruption.policy import corrupt, policy_named
 from unmask.models.families.family import build_model
-from unmask.objectives.permuted import COLUMNS, Permuted, slots_of, two_streams
+from unmask.objectives.permuted import COLUMNS, PermutationLM, slots_of, two_streams
 from unmask.records import Batch, Vocabulary
 from unmask.tokens.collate import collate
 
 VOCABULARY = Vocabulary(size=97, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
-OBJECTIVE = Permuted()
+OBJECTIVE = PermutationLM()
 CPU = torch.device("cpu")
 
 
@@ -155,7 +155,7 @@ def test_chunks_of_the_vocabulary_give_the_loss_of_the_whole(
     batch = packed(*[(30,)] * 9)
     assert len(batch.targets) > 64
     whole = OBJECTIVE.outcome(model, batch)
-    monkeypatch.setattr("unmask.objectives.vocabulary.WHOLE", 1)
+    monkeypatch.setattr("unmask.objectives.vocabulary.MAX_LOGITS", 1)
     some = OBJECTIVE.outcome(model, batch)
     torch.testing.assert_close(some.losses["permuted"], whole.losses["permuted"])
     assert some.tallies == whole.tallies

@@ -21,7 +21,17 @@ from transformers.utils import logging
 from unmask.errors import BadInput
 from unmask.models.families.family import build_model
 from unmask.objectives.curriculum import objective_named
-from unmask.objectives.replaced import BINS, Disentangled, Pair, Replaced, detected, draw, fill, histogram, table
+from unmask.objectives.replaced import (
+    BINS,
+    DisentangledDetection,
+    Pair,
+    ReplacedTokenDetection,
+    detection_figures,
+    replace_tokens,
+    sample_tokens,
+    score_histogram,
+    token_embeddings,
+)
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe_named
 from unmask.records import Batch, Vocabulary
@@ -50,7 +60,7 @@ BATCH = Batch(
 )
 
 
-def pair(objective: Replaced, family: str = "electra") -> Pair:
+def pair(objective: ReplacedTokenDetection, family: str = "electra") -> Pair:
     def made(**changes: str) -> torch.nn.Module:
         return build_model(
             **{"family": family, "size": "tiny", **changes}, vocabulary=VOCABULARY, length=6, dropout=0.0, seed=0
@@ -67,15 +77,20 @@ def certain(learner: Pair) -> Pair:
 
 
 def test_what_is_drawn_stands_in_the_gaps_and_a_right_guess_is_no_replacement() -> None:
-    filled, labels = fill(BATCH, torch.tensor([GUESS, GUESS, GUESS]))
+    filled, labels = replace_tokens(BATCH, torch.tensor([GUESS, GUESS, GUESS]))
     assert torch.equal(filled, FILLED)
     assert torch.equal(labels.long(), LABELS)
 
 
 @pytest.mark.parametrize(
-    ("objective", "family"), [(Replaced(), "electra"), (Replaced(), "deberta-v3"), (Disentangled(), "deberta-v3")]
+    ("objective", "family"),
+    [
+        (ReplacedTokenDetection(), "electra"),
+        (ReplacedTokenDetection(), "deberta-v3"),
+        (DisentangledDetection(), "deberta-v3"),
+    ],
 )
-def test_the_loss_is_that_of_a_batch_worked_out_by_hand(objective: Replaced, family: str) -> None:
+def test_the_loss_is_that_of_a_batch_worked_out_by_hand(objective: ReplacedTokenDetection, family: str) -> None:
     learner = certain(pair(objective, family)).eval()
     outcome = objective.outcome(learner, BATCH)
 
@@ -100,9 +115,9 @@ def test_the_loss_is_that_of_a_batch_worked_out_by_hand(objective: Replaced, fam
 
 
 def test_the_loss_of_electra_is_the_one_transformers_computes() -> None:
-    learner = certain(pair(Replaced())).eval()
+    learner = certain(pair(ReplacedTokenDetection())).eval()
     reference = learner.discriminator(input_ids=FILLED, attention_mask=REAL, labels=LABELS)
-    outcome = Replaced().outcome(learner, BATCH)
+    outcome = ReplacedTokenDetection().outcome(learner, BATCH)
     torch.testing.assert_close(outcome.losses["detection"] / 10, reference.loss)
 
 
@@ -111,7 +126,7 @@ def test_draws_follow_the_distribution(size: int) -> None:
     torch.manual_seed(0)
     logits = torch.randn(size) * 1.5
     logits[5] = -torch.inf
-    drawn = torch.cat([draw(logits.softmax(-1).expand(2_000, -1)) for _ in range(20)])
+    drawn = torch.cat([sample_tokens(logits.softmax(-1).expand(2_000, -1)) for _ in range(20)])
     counts = drawn.bincount(minlength=size).double()
     assert len(counts) == size and counts[5] == 0
     expected = logits.double().softmax(-1) * len(drawn)
@@ -120,7 +135,7 @@ def test_draws_follow_the_distribution(size: int) -> None:
     assert chisquare(observed, np.append(expected[likely], expected[~likely].sum())).pvalue > 0.01
 
 
-def gradients(objective: Replaced, family: str, term: str) -> tuple[Pair, dict[str, Tensor]]:
+def gradients(objective: ReplacedTokenDetection, family: str, term: str) -> tuple[Pair, dict[str, Tensor]]:
     """The gradients of one term of the loss, by the name of the weight; those that are zero are left out."""
     learner = pair(objective, family)
     objective.outcome(learner, BATCH).losses[term].backward()
@@ -129,9 +144,9 @@ def gradients(objective: Replaced, family: str, term: str) -> tuple[Pair, dict[s
 
 
 def test_no_gradient_passes_through_the_draw() -> None:
-    _, got = gradients(Disentangled(), "deberta-v3", "detection")
+    _, got = gradients(DisentangledDetection(), "deberta-v3", "detection")
     assert not [name for name in got if name.startswith("generator.")]
-    learner, got = gradients(Replaced(), "electra", "detection")
+    learner, got = gradients(ReplacedTokenDetection(), "electra", "detection")
     own = {id(weight) for weight in learner.discriminator.parameters()}
     reached = {name for name, weight in learner.named_parameters() if id(weight) in own and name in got}
     assert got.keys() == reached and any(name.startswith("generator.") for name in reached)  # what they share
@@ -140,35 +155,42 @@ def test_no_gradient_passes_through_the_draw() -> None:
 def test_detection_moves_shared_embeddings_under_plain_tying_and_not_under_disentangled_sharing() -> None:
     shared = "generator.deberta.embeddings.word_embeddings.weight"
     delta = "discriminator.deberta.embeddings.word_embeddings.weight"
-    _, tied = gradients(Replaced(), "deberta-v3", "detection")
+    _, tied = gradients(ReplacedTokenDetection(), "deberta-v3", "detection")
     assert shared in tied and delta not in tied
-    _, apart = gradients(Disentangled(), "deberta-v3", "detection")
+    _, apart = gradients(DisentangledDetection(), "deberta-v3", "detection")
     assert shared not in apart and delta in apart
-    _, restoring = gradients(Disentangled(), "deberta-v3", "mlm")
+    _, restoring = gradients(DisentangledDetection(), "deberta-v3", "mlm")
     assert shared in restoring and not [name for name in restoring if name.startswith("discriminator.")]
 
 
 def test_disentangled_embeddings_start_as_the_generators_and_are_exported_as_their_sum() -> None:
-    objective = Disentangled()
+    objective = DisentangledDetection()
     learner = pair(objective, "deberta-v3").eval()
     exported = objective.exports(learner)["model"].model
-    assert torch.equal(table(exported).weight, table(learner.generator).weight)
+    assert torch.equal(token_embeddings(exported).weight, token_embeddings(learner.generator).weight)
     with torch.no_grad():
-        table(learner.discriminator).weight.normal_(std=0.1)
+        token_embeddings(learner.discriminator).weight.normal_(std=0.1)
     exported = objective.exports(learner)["model"].model.eval()
-    assert torch.equal(table(exported).weight, table(learner.generator).weight + table(learner.discriminator).weight)
-    trained = learner.discriminator(**objective.seen(learner, FILLED), attention_mask=REAL).logits
+    assert torch.equal(
+        token_embeddings(exported).weight,
+        token_embeddings(learner.generator).weight + token_embeddings(learner.discriminator).weight,
+    )
+    trained = learner.discriminator(**objective.discriminator_inputs(learner, FILLED), attention_mask=REAL).logits
     assert torch.equal(exported(input_ids=FILLED, attention_mask=REAL).logits, trained)
 
 
 def test_what_is_shared_is_one_weight() -> None:
     names = [
-        name for name, _ in pair(Replaced()).named_parameters() if "word_embeddings" in name or "lm_head.w" in name
+        name
+        for name, _ in pair(ReplacedTokenDetection()).named_parameters()
+        if "word_embeddings" in name or "lm_head.w" in name
     ]
     assert names == ["generator.electra.embeddings.word_embeddings.weight"]
-    learner = pair(Replaced())
+    learner = pair(ReplacedTokenDetection())
     assert learner.discriminator.base_model.embeddings is learner.generator.base_model.embeddings
-    disentangled = [name for name, _ in pair(Disentangled(), "deberta-v3").named_parameters() if "word_emb" in name]
+    disentangled = [
+        name for name, _ in pair(DisentangledDetection(), "deberta-v3").named_parameters() if "word_emb" in name
+    ]
     assert len(disentangled) == 2
 
 
@@ -180,7 +202,9 @@ def test_figures_from_histograms_are_those_of_scikit_learn(replaced: list[int], 
     scores = np.array(replaced + original) / 32  # at the bins' own resolution, and beyond their reach
     labels = np.repeat([1, 0], [len(replaced), len(original)])
     cut = np.clip(scores, -16, 16 - 1 / 32)
-    ours = detected(*(histogram(torch.from_numpy(scores[labels == label])).double().numpy() for label in (1, 0)))
+    ours = detection_figures(
+        *(score_histogram(torch.from_numpy(scores[labels == label])).double().numpy() for label in (1, 0))
+    )
     says = scores >= 0
     assert ours["detection_auc"] == pytest.approx(metrics.roc_auc_score(labels, cut))
     assert ours["detection_accuracy"] == pytest.approx(metrics.accuracy_score(labels, says))
@@ -197,22 +221,22 @@ def test_figures_of_fine_scores_are_those_of_scikit_learn_to_three_digits_and_ad
     scores = torch.from_numpy(rng.normal(labels * 1.5 - 3, 1.0))
     parts = [slice(0, 7_000), slice(7_000, None)]
     counted = [
-        torch.stack([histogram(scores[part][torch.from_numpy(labels[part] == is_so)]) for part in parts]).sum(0)
+        torch.stack([score_histogram(scores[part][torch.from_numpy(labels[part] == is_so)]) for part in parts]).sum(0)
         for is_so in (True, False)
     ]
-    ours = detected(*(part.double().numpy() for part in counted))
+    ours = detection_figures(*(part.double().numpy() for part in counted))
     assert ours["detection_auc"] == pytest.approx(metrics.roc_auc_score(labels, scores), abs=5e-4)
     assert ours["detection_precision"] == pytest.approx(metrics.precision_score(labels, scores >= 0))
 
 
 def test_scores_that_are_not_finite_are_counted_somewhere() -> None:
-    assert histogram(torch.tensor([math.nan, math.inf, -math.inf, 1e30])).sum() == 4
-    assert len(histogram(torch.zeros(0))) == BINS
+    assert score_histogram(torch.tensor([math.nan, math.inf, -math.inf, 1e30])).sum() == 4
+    assert len(score_histogram(torch.zeros(0))) == BINS
 
 
 def test_nothing_hidden_and_nothing_replaced_is_no_division_by_zero() -> None:
     nothing = replace(BATCH, predicted=np.zeros(0, dtype=np.int64), targets=np.zeros(0, dtype=np.int64))
-    objective = Replaced()
+    objective = ReplacedTokenDetection()
     outcome = objective.outcome(pair(objective), nothing)
     assert outcome.losses["mlm"].item() == 0.0 and outcome.losses["detection"].isfinite()
     tallies = {name: tally.double().numpy() for name, tally in outcome.tallies.items()}
@@ -225,7 +249,7 @@ def test_nothing_hidden_and_nothing_replaced_is_no_division_by_zero() -> None:
 
 def test_a_family_without_a_discriminator_is_one_clear_line() -> None:
     with pytest.raises(BadInput, match="trains the families electra and deberta-v3, not a BertForMaskedLM"):
-        pair(Replaced(), "bert")
+        pair(ReplacedTokenDetection(), "bert")
 
 
 @pytest.mark.parametrize(
@@ -242,9 +266,11 @@ def test_an_objective_that_does_not_fit_is_one_clear_line(kind: str, objective: 
         recipe_named(kind, objective=objective)
 
 
-@pytest.mark.parametrize(("objective", "family"), [(Replaced(), "electra"), (Disentangled(), "deberta-v3")])
+@pytest.mark.parametrize(
+    ("objective", "family"), [(ReplacedTokenDetection(), "electra"), (DisentangledDetection(), "deberta-v3")]
+)
 def test_both_parts_load_offline_in_their_stock_classes_with_the_same_weights(
-    objective: Replaced, family: str, tmp_path: Path
+    objective: ReplacedTokenDetection, family: str, tmp_path: Path
 ) -> None:
     logging.disable_progress_bar()
     exports = objective.exports(pair(objective, family))

@@ -11,7 +11,7 @@ from packed_cases import packed_blocks
 from transformers import PreTrainedModel
 
 from unmask.corruption.policy import corrupt, policy_named, restore
-from unmask.corruption.sentinels import expand
+from unmask.corruption.sentinels import expand_sentinels
 from unmask.models.families.family import build_model
 from unmask.objectives.seq2seq import COLUMNS, Seq2Seq, as_sequences, spans_restored
 from unmask.records import Answer, Batch, Blocks, Ids, Vocabulary
@@ -59,7 +59,7 @@ def test_inputs_and_targets_invert_to_the_text() -> None:
     corrupted = corrupt(blocks, policy_named("sentinel", 0.3), VOCABULARY, seed=1)
     assert np.array_equal(restore(corrupted), blocks.ids)
     assert batch.answer is not None
-    back: Ids = expand(batch.ids.astype(np.int32), batch.answer)
+    back: Ids = expand_sentinels(batch.ids.astype(np.int32), batch.answer)
     assert np.array_equal(back, blocks.ids)
     assert batch.tokens == (blocks.documents > 0).sum() and batch.predictions == corrupted.hidden.sum()
 
@@ -139,7 +139,7 @@ def test_chunks_of_the_vocabulary_give_the_loss_of_the_whole(
     _, batch = packed(*[(40,)] * 8)
     gradients = []
     for size in (1 << 26, 1):
-        monkeypatch.setattr("unmask.objectives.vocabulary.WHOLE", size)
+        monkeypatch.setattr("unmask.objectives.vocabulary.MAX_LOGITS", size)
         model.zero_grad()
         outcome = OBJECTIVE.outcome(model, batch)
         outcome.losses["seq2seq"].backward()

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from unmask.corruption.policy import corrupt, policy_named
 from unmask.models.families.family import build_model
 from unmask.models.inputs import as_inputs
-from unmask.objectives.mlm import restore
+from unmask.objectives.mlm import masked_lm_loss
 from unmask.objectives.spans import BoundaryLearner, SpanBoundary
 from unmask.records import Batch, Vocabulary
 from unmask.tokens.collate import collate
@@ -64,7 +64,7 @@ def test_the_boundary_loss_is_that_of_a_loop_over_spans(learner: BoundaryLearner
             total = total - torch.log_softmax(embeddings @ x + head.bias, dim=0)[targets[position]]
     outcome = OBJECTIVE.outcome(learner, some)
     torch.testing.assert_close(outcome.losses["boundary"], total, rtol=1e-5, atol=1e-3)
-    torch.testing.assert_close(outcome.losses["mlm"], restore(learner.model, some).loss)
+    torch.testing.assert_close(outcome.losses["mlm"], masked_lm_loss(learner.model, some).loss)
     assert OBJECTIVE.counts(some) == {"mlm": len(targets), "boundary": len(targets)}
 
 
@@ -104,7 +104,7 @@ def test_chunks_of_the_vocabulary_give_the_losses_of_the_whole(
     some = batch(rate=0.8)
     assert len(some.targets) > 64
     whole = OBJECTIVE.outcome(learner, some)
-    monkeypatch.setattr("unmask.objectives.vocabulary.WHOLE", 1)
+    monkeypatch.setattr("unmask.objectives.vocabulary.MAX_LOGITS", 1)
     chunked = OBJECTIVE.outcome(learner, some)
     for term, loss in whole.losses.items():
         torch.testing.assert_close(chunked.losses[term], loss)

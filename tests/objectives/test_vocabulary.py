@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from unmask.models.families.family import FAMILIES, build_model
 from unmask.objectives import vocabulary as vocabularies
-from unmask.objectives.vocabulary import decoded, first_largest, predict
+from unmask.objectives.vocabulary import decode_states, first_largest, predict_tokens
 from unmask.records import Vocabulary
 
 VOCABULARY = Vocabulary(size=97, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
@@ -25,9 +25,9 @@ def test_in_chunks_losses_guesses_and_gradients_are_those_of_the_whole(
     model = build_model(family, "tiny", VOCABULARY, length=33, dropout=0.1, seed=0).train()
     found = []
     for whole in (1 << 26, 128 * 97):  # at once, and in three chunks
-        monkeypatch.setattr(vocabularies, "WHOLE", whole)
+        monkeypatch.setattr(vocabularies, "MAX_LOGITS", whole)
         torch.manual_seed(5)
-        guesses = predict(model, POSITIONS, TARGETS, input_ids=IDS)
+        guesses = predict_tokens(model, POSITIONS, TARGETS, input_ids=IDS)
         model.zero_grad()
         (guesses.losses.sum() / len(TARGETS)).backward()
         gradients = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
@@ -43,8 +43,8 @@ def test_beyond_the_limit_no_more_logits_than_the_limit_exist_at_once(monkeypatc
     sizes: list[int] = []
     real = vocabularies._softmax
     monkeypatch.setattr(vocabularies, "_softmax", lambda *args: sizes.append(len(args[0])) or real(*args))
-    monkeypatch.setattr(vocabularies, "WHOLE", 128 * 97)
-    predict(model, POSITIONS, TARGETS, input_ids=IDS).losses.sum().backward()
+    monkeypatch.setattr(vocabularies, "MAX_LOGITS", 128 * 97)
+    predict_tokens(model, POSITIONS, TARGETS, input_ids=IDS).losses.sum().backward()
     assert sizes == [128, 128, 64, 128, 128, 64]  # forward, and once more backward
 
 
@@ -55,7 +55,7 @@ def test_a_barred_token_is_never_the_guess_and_takes_no_share_of_the_probability
     others = [each for each in range(97) if each != barred]
     targets = np.where(barred == TARGETS, 5, TARGETS)
     targets[7] = others[int(logits[7, others].argmax())]
-    found = predict(model, POSITIONS, targets, never=barred, input_ids=IDS)
+    found = predict_tokens(model, POSITIONS, targets, never=barred, input_ids=IDS)
     left = logits.index_fill(1, torch.tensor(barred), -torch.inf)
     torch.testing.assert_close(found.losses, F.cross_entropy(left, torch.from_numpy(targets), reduction="none"))
     assert torch.equal(found.right, left.argmax(-1) == torch.from_numpy(targets)) and found.right[7]
@@ -77,7 +77,7 @@ def test_the_loss_and_its_gradients_are_those_of_torch_with_ties_and_ignored_tar
     logits = F.linear(states, vectors, bias)
     expected = F.cross_entropy(logits, targets, reduction="none", ignore_index=vocabularies.IGNORED)
     seen: list[torch.Tensor] = []
-    found = decoded(states, vectors, bias, targets, look=lambda rows: seen.append(rows.clone()))
+    found = decode_states(states, vectors, bias, targets, look=lambda rows: seen.append(rows.clone()))
     torch.testing.assert_close(found.losses, expected)
     torch.testing.assert_close(torch.cat(seen), logits.softmax(-1))
     assert torch.equal(found.right, logits.argmax(-1) == targets) and 0 < found.right.sum() < len(targets)
@@ -101,7 +101,7 @@ def test_a_loss_is_exact_however_unlikely_its_token() -> None:
     states, vectors = torch.tensor([[1.0], [-1.0]]), torch.tensor([[0.0], [90.0], [500.0], [-500.0]])
     targets = torch.tensor([3, 2])
     expected = F.cross_entropy(states.double() @ vectors.double().T, targets, reduction="none")
-    torch.testing.assert_close(decoded(states, vectors, None, targets).losses.double(), expected)  # 1,000 nats
+    torch.testing.assert_close(decode_states(states, vectors, None, targets).losses.double(), expected)  # 1,000 nats
 
 
 @pytest.mark.parametrize("precision", [torch.bfloat16, torch.float16])
@@ -112,7 +112,7 @@ def test_in_half_precision_only_the_products_are_rounded(precision: torch.dtype)
     learnt = (states, vectors, bias)
     expected = F.cross_entropy(F.linear(*learnt), targets, reduction="none")
     with torch.autocast("cpu", precision):
-        found = decoded(*learnt, targets)
+        found = decode_states(*learnt, targets)
     assert found.losses.dtype == torch.float32
     torch.testing.assert_close(found.losses, expected, rtol=0, atol=0.05)
     gradients = torch.autograd.grad(found.losses.sum(), learnt)
@@ -122,6 +122,6 @@ def test_in_half_precision_only_the_products_are_rounded(precision: torch.dtype)
 
 def test_nothing_predicted_is_no_loss() -> None:
     model = build_model("bert", "tiny", VOCABULARY, length=33, dropout=0.0, seed=0)
-    found = predict(model, POSITIONS[:0], TARGETS[:0], input_ids=IDS)
+    found = predict_tokens(model, POSITIONS[:0], TARGETS[:0], input_ids=IDS)
     assert found.losses.shape == found.right.shape == (0,)
     found.losses.sum().backward()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from unmask.errors import BadInput
-from unmask.files import sealed
+from unmask.files import with_seal
 from unmask.planning import forecast as forecasts
 from unmask.planning import hardware
 from unmask.planning.cost import Cost, ImaginedDataset
@@ -134,7 +134,7 @@ def test_bfloat16_is_suggested_where_its_products_are_much_faster(monkeypatch: p
 
 def test_a_run_is_compared_with_its_plan_over_the_steps_it_has_taken(tmp_path: Path) -> None:
     known = {"format": FORMAT, "unmask": "0", "recipe": asdict(TINY), "steps": 40}
-    (tmp_path / "run.json").write_text(json.dumps(sealed(json.loads(json.dumps(known)))))
+    (tmp_path / "run.json").write_text(json.dumps(with_seal(json.loads(json.dumps(known)))))
     lines = [{"step": step, "tokens": step * 4000, "tokens_per_second": 2000.0} for step in range(1, 11)]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert recipe_of(tmp_path) == (TINY, 40) and precision_of(tmp_path) == "float32"
@@ -150,6 +150,6 @@ def test_a_run_is_compared_with_its_plan_over_the_steps_it_has_taken(tmp_path: P
 
 def test_a_recipe_of_another_version_is_named(tmp_path: Path) -> None:
     known = {"format": FORMAT, "recipe": {"name": "x", "settings": {"optimizing": {"betas": [0, 1], "odd": 1}}}}
-    (tmp_path / "run.json").write_text(json.dumps(sealed(known)))
+    (tmp_path / "run.json").write_text(json.dumps(with_seal(known)))
     with pytest.raises(BadInput, match="its recipe is not one that this version knows"):
         recipe_of(tmp_path)

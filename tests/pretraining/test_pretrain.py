@@ -193,12 +193,12 @@ def test_resuming_with_other_data_is_refused_by_name(corpus: Path, tmp_path: Pat
 
 
 def test_a_run_of_another_version_is_refused_by_name(data: Path, tmp_path: Path) -> None:
-    from unmask.files import seal_holds, sealed
+    from unmask.files import seal_holds, with_seal
 
     train(data, tmp_path / "run", steps=1)
     file = tmp_path / "run" / "run.json"
     description = {k: v for k, v in json.loads(file.read_text()).items() if k != "seal"}
-    file.write_text(json.dumps(sealed({**description, "format": 99, "unmask": "9.9"})))
+    file.write_text(json.dumps(with_seal({**description, "format": 99, "unmask": "9.9"})))
     assert seal_holds(json.loads(file.read_text()))
     with pytest.raises(Refused, match=r"made by unmask 9\.9 \(run format 99\)"):
         train(data, tmp_path / "run", steps=1, resume=True)

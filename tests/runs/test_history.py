@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from unmask.errors import BadInput
-from unmask.files import sealed
+from unmask.files import with_seal
 from unmask.results import Validation
 from unmask.runs.directory import FORMAT, open_run
 from unmask.runs.history import find_runs, is_locked, read_history, summarize_run
@@ -31,7 +31,7 @@ def make(path: Path, lines: list[dict[str, Any]] = LINES, *, steps: int | None =
     """A run directory with these metrics."""
     path.mkdir(parents=True)
     description = {"format": FORMAT, "unmask": "0", "name": "tiny", "steps": steps}
-    (path / "run.json").write_text(json.dumps(sealed(description)))
+    (path / "run.json").write_text(json.dumps(with_seal(description)))
     (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     if model:
         (path / "model").mkdir()
@@ -61,7 +61,7 @@ def test_the_best_is_by_the_figure_and_the_direction_that_the_run_names(tmp_path
     lines = [{"step": step, "validation_f1": f1, "validation_loss": 1.0} for step, f1 in ((0, 0.1), (1, 0.4), (2, 0.3))]
     run = make(tmp_path / "run", lines)
     titles = [{"name": "f1", "title": "F1", "better": "more", "percent": True}, {"name": "loss", "title": "Loss"}]
-    (run / "run.json").write_text(json.dumps(sealed({"format": FORMAT, "unmask": "0", "figures": titles})))
+    (run / "run.json").write_text(json.dumps(with_seal({"format": FORMAT, "unmask": "0", "figures": titles})))
     status = summarize_run(read_history(run))
     assert status.best == Validation(1, {"f1": 0.4, "loss": 1.0}) and status.titles[0].name == "f1"
 
@@ -74,7 +74,7 @@ def test_the_state_is_what_the_directory_and_the_lock_say(tmp_path: Path) -> Non
     (changed / "run.json").write_text((changed / "run.json").read_text().replace("tiny", "mini"))
     assert read_history(changed).state == "damaged" and "its hash does not hold" in read_history(changed).problem
     foreign = make(tmp_path / "foreign")
-    (foreign / "run.json").write_text(json.dumps(sealed({"format": 99, "unmask": "9"})))
+    (foreign / "run.json").write_text(json.dumps(with_seal({"format": 99, "unmask": "9"})))
     assert read_history(foreign).state == "foreign" and "unmask 9" in read_history(foreign).problem
     with open_run(tmp_path / "ended", {"format": FORMAT, "budget": None}, resume=True):
         assert is_locked(tmp_path / "ended") and read_history(tmp_path / "ended").state == "running"
@@ -107,7 +107,7 @@ def test_a_run_without_a_checkpoint_that_looks_whole_is_damaged(tmp_path: Path, 
     for step in (2, 4):
         place = run / "checkpoints" / f"step-{step:07d}"
         place.mkdir(parents=True)
-        (place / "checkpoint.json").write_text(json.dumps(sealed({"step": step})))
+        (place / "checkpoint.json").write_text(json.dumps(with_seal({"step": step})))
         for name in ("model.safetensors", "optimizer.safetensors"):
             (place / name).write_bytes(b"")
     assert read_history(run).state == "stopped"

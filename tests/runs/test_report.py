@@ -7,7 +7,7 @@ from pathlib import Path
 
 import lxml.html
 
-from unmask.files import sealed
+from unmask.files import with_seal
 from unmask.runs.directory import FORMAT
 from unmask.runs.report import write_report
 
@@ -25,7 +25,7 @@ def made(path: Path, *, model: bool = True) -> Path:
     recipe = {"name": "mini", "family": "modernbert", "settings": SETTINGS}
     known = {"format": FORMAT, "unmask": "0.1.0", "name": "mini", "recipe": recipe, "seed": 3, "steps": 2}
     known |= {"figures": FIGURES, "uses": USES}
-    (path / "run.json").write_text(json.dumps(sealed(known)))
+    (path / "run.json").write_text(json.dumps(with_seal(known)))
     lines = [
         {"step": 0, "validation_loss": 9.0},
         {"step": 2, "loss": 5.0, "tokens": 4096, "tokens_per_second": 100.0},

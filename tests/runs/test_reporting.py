@@ -54,10 +54,10 @@ def test_a_run_has_its_report_and_events_when_it_is_stopped_and_when_it_has_ende
 
 def test_a_report_that_cannot_be_written_is_a_line_and_no_more(tmp_path: Path) -> None:
     said = io.StringIO()
-    with progress.shown(Console(file=said, width=200)):
+    with progress.show_progress(Console(file=said, width=200)):
         Reporter(tmp_path / "[no] run", {}).write(going_on=False)
     assert said.getvalue().startswith("no report: BadInput: ") and "[no] run" in said.getvalue()
-    with progress.shown(Console(file=said)):
+    with progress.show_progress(Console(file=said)):
         Reporter(tmp_path, {}, enabled=False).write(going_on=False)
     assert said.getvalue().count("\n") == 1
 

@@ -14,7 +14,7 @@ from unmask.tokens.prepare import prepare
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.documents import read_documents
 from unmask.tokens.store.manifest import verify
-from unmask.tokens.store.readme import readme
+from unmask.tokens.store.readme import data_readme
 
 PLACES = ("New York", "Buenos Aires", "Nai\u0308ve City", "東京")
 
@@ -87,7 +87,7 @@ def test_without_spans_nothing_of_them_is_there(data: Path) -> None:
     assert dataset.spans("train") == {}
     assert not list(data.rglob("*spans*")) and "spans" not in dataset.manifest
     assert not {"entities", "phrases", "spacy"} & set(dataset.manifest["settings"])
-    assert "spans" not in (data / "README.md").read_text() == readme(dataset.manifest)
+    assert "spans" not in (data / "README.md").read_text() == data_readme(dataset.manifest)
     (table,) = (data / "documents" / "train").iterdir()
     assert pq.read_schema(table).names == ["text", "source", "line"]
 

@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.records import Flags, Ids, Integers, Vocabulary
-from unmask.tokens.pack import Packing, alone, best_fit, cut, grouped, packed, read_blocks
+from unmask.tokens.pack import (
+    Packing,
+    best_fit,
+    cut_documents,
+    group_by_length,
+    one_per_block,
+    pack_pieces,
+    read_blocks,
+)
 
 VOCABULARY = Vocabulary(size=70_000, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
 
@@ -33,7 +41,7 @@ lengths = st.lists(st.integers(0, 60), min_size=1, max_size=40)
 @given(lengths, st.integers(1, 20))
 def test_pieces_cover_every_token_once_and_never_cross_documents(lengths: list[int], room: int) -> None:
     text = stream(lengths)
-    pieces = cut(text.ends, room)
+    pieces = cut_documents(text.ends, room)
     covered = np.concatenate([np.arange(s, s + n) for s, n in zip(pieces.starts, pieces.lengths, strict=True)] + [[]])
     assert np.array_equal(covered, np.arange(sum(lengths)))
     begins = text.ends - lengths
@@ -67,7 +75,7 @@ def test_no_block_overflows_and_blocks_are_as_few_as_one_at_a_time_needs(lengths
 @given(lengths, st.integers(0, 3), st.integers(0, 2**40))
 def test_packed_blocks_hold_every_token_exactly_once(lengths: list[int], epoch: int, seed: int) -> None:
     text = stream(lengths)
-    packing = packed(cut(text.ends, 14), 16, seed=seed, epoch=epoch)
+    packing = pack_pieces(cut_documents(text.ends, 14), 16, seed=seed, epoch=epoch)
     blocks = read_blocks(text, packing, range(packing.blocks), VOCABULARY)
     ordinary = blocks.ids >= 5
     assert np.array_equal(np.sort(blocks.ids[ordinary]), np.arange(sum(lengths)) + 5)
@@ -77,7 +85,7 @@ def test_packed_blocks_hold_every_token_exactly_once(lengths: list[int], epoch: 
 
 def test_a_block_is_laid_out_as_drawn() -> None:
     text = stream([3, 1])
-    packing = packed(cut(text.ends, 7), 9, seed=0, epoch=0)
+    packing = pack_pieces(cut_documents(text.ends, 7), 9, seed=0, epoch=0)
     blocks = read_blocks(text, packing, [0], VOCABULARY)
     assert blocks.ids.tolist() == [[2, 5, 6, 7, 3, 2, 8, 3]]
     assert blocks.documents.tolist() == [[1, 1, 1, 1, 1, 2, 2, 2]]
@@ -85,8 +93,8 @@ def test_a_block_is_laid_out_as_drawn() -> None:
 
 
 def test_packing_and_order_change_with_the_epoch_and_the_seed_and_with_nothing_else() -> None:
-    pieces = cut(stream([7, 12, 3, 30, 9, 9, 9, 2, 5] * 20).ends, 30)
-    packings = [packed(pieces, 32, seed=seed, epoch=epoch) for seed, epoch in ((0, 0), (0, 0), (0, 1), (1, 0))]
+    pieces = cut_documents(stream([7, 12, 3, 30, 9, 9, 9, 2, 5] * 20).ends, 30)
+    packings = [pack_pieces(pieces, 32, seed=seed, epoch=epoch) for seed, epoch in ((0, 0), (0, 0), (0, 1), (1, 0))]
     assert np.array_equal(packings[0].order, packings[1].order)
     assert not np.array_equal(packings[0].order, packings[2].order)
     assert not np.array_equal(packings[0].order, packings[3].order)
@@ -96,14 +104,14 @@ def test_packing_and_order_change_with_the_epoch_and_the_seed_and_with_nothing_e
 def test_little_is_padding_on_text_with_documents_of_every_length() -> None:
     lengths = np.random.default_rng(0).lognormal(4, 1, 20_000).astype(int) + 1
     for length in (128, 512):
-        packing = packed(cut(np.cumsum(lengths), length - 2), length, seed=0, epoch=0)
+        packing = pack_pieces(cut_documents(np.cumsum(lengths), length - 2), length, seed=0, epoch=0)
         assert packing.waste < 0.03
 
 
 @pytest.mark.parametrize("numbers", [[0, 1, 2, 3], [3, 1], [2]])
 def test_a_block_is_the_same_whatever_is_read_with_it(numbers: list[int]) -> None:
     text = stream([40, 3, 17, 8, 8])
-    packing = packed(cut(text.ends, 14), 16, seed=0, epoch=0)
+    packing = pack_pieces(cut_documents(text.ends, 14), 16, seed=0, epoch=0)
     every = read_blocks(text, packing, range(packing.blocks), VOCABULARY)
     some = read_blocks(text, packing, numbers, VOCABULARY)
     width = some.ids.shape[1]
@@ -113,7 +121,7 @@ def test_a_block_is_the_same_whatever_is_read_with_it(numbers: list[int]) -> Non
 
 def test_alone_keeps_the_order_of_the_text() -> None:
     text = stream([5, 2])
-    blocks = read_blocks(text, alone(cut(text.ends, 3), 5), range(3), VOCABULARY)
+    blocks = read_blocks(text, one_per_block(cut_documents(text.ends, 3), 5), range(3), VOCABULARY)
     assert blocks.ids.tolist() == [[2, 5, 6, 7, 3], [2, 8, 9, 3, 0], [2, 10, 11, 3, 0]]
 
 
@@ -121,27 +129,27 @@ def test_alone_keeps_the_order_of_the_text() -> None:
 def test_grouped_blocks_hold_every_piece_once_and_differ_with_the_epoch_alone(
     sizes: list[int], rows: int, offset: int, epoch: int
 ) -> None:
-    pieces = cut(np.cumsum(sizes), room=30)
-    packing = grouped(pieces, 32, rows=rows, offset=offset % rows, seed=1, epoch=epoch)
+    pieces = cut_documents(np.cumsum(sizes), room=30)
+    packing = group_by_length(pieces, 32, rows=rows, offset=offset % rows, seed=1, epoch=epoch)
     assert sorted(packing.order) == list(range(len(pieces.starts))) and packing.blocks == len(pieces.starts)
-    again = grouped(pieces, 32, rows=rows, offset=offset % rows, seed=1, epoch=epoch)
+    again = group_by_length(pieces, 32, rows=rows, offset=offset % rows, seed=1, epoch=epoch)
     np.testing.assert_array_equal(packing.order, again.order)
 
 
 def test_grouped_batches_are_padded_little() -> None:
     lengths = np.random.default_rng(0).integers(1, 126, 4096)
-    pieces = cut(np.cumsum(lengths), room=126)
+    pieces = cut_documents(np.cumsum(lengths), room=126)
 
     def waste(packing: Packing) -> float:
         rows = packing.pieces.lengths[packing.order].reshape(-1, 16)
         return float(1 - rows.sum() / (rows.max(axis=1) * 16).sum())
 
-    assert waste(grouped(pieces, 128, rows=16, seed=0, epoch=0)) < 0.03 < waste(alone(pieces, 128))
+    assert waste(group_by_length(pieces, 128, rows=16, seed=0, epoch=0)) < 0.03 < waste(one_per_block(pieces, 128))
 
 
 def test_rows_rounded_up_are_the_same_with_more_padding_and_never_longer_than_a_block() -> None:
     text = stream([5, 2, 40])
-    packing = alone(cut(text.ends, 18), 20)
+    packing = one_per_block(cut_documents(text.ends, 18), 20)
     for number, width in enumerate((8, 8, 20, 8)):
         exact = read_blocks(text, packing, [number], VOCABULARY)
         rounded = read_blocks(text, packing, [number], VOCABULARY, multiple=8)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.tokens.pack import AROUND, Pieces, cut, packed
+from unmask.tokens.pack import AROUND, Pieces, cut_documents, pack_pieces
 from unmask.tokens.sample import Sampling, sample_pieces, smoothed_shares
 
 DRAW = np.random.default_rng(0)
 GROUPS = np.repeat([0, 1, 2], [4000, 400, 40])  # of documents
-PIECES = cut(np.cumsum(DRAW.integers(1, 200, len(GROUPS))), 62)
+PIECES = cut_documents(np.cumsum(DRAW.integers(1, 200, len(GROUPS))), 62)
 
 
 def tokens(pieces: Pieces) -> np.ndarray:
@@ -31,7 +31,7 @@ def test_every_epoch_has_as_many_blocks_and_other_pieces() -> None:
     epochs = [sample_pieces(PIECES, Sampling(GROUPS), seed=1, epoch=epoch) for epoch in range(4)]
     lengths = [sorted(pieces.lengths) for pieces in epochs]
     assert all(each == lengths[0] for each in lengths)
-    assert len({packed(pieces, 64, seed=1, epoch=n).blocks for n, pieces in enumerate(epochs)}) == 1
+    assert len({pack_pieces(pieces, 64, seed=1, epoch=n).blocks for n, pieces in enumerate(epochs)}) == 1
     chosen = [set(pieces.starts[GROUPS[pieces.documents] == 0]) for pieces in epochs]
     assert all(len(chosen[0] & other) < 0.8 * len(chosen[0]) for other in chosen[1:])
 
@@ -52,7 +52,7 @@ def test_what_is_rare_is_repeated_evenly_and_what_is_frequent_never() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9)), max_size=40), st.sampled_from([0.0, 0.3, 1.0]))
 def test_every_piece_is_one_of_the_text(documents: list[tuple[int, int]], alpha: float) -> None:
     groups = np.array([group for group, _ in documents], dtype=np.int64)
-    pieces = cut(np.cumsum([length for _, length in documents], dtype=np.int64), 8 - AROUND)
+    pieces = cut_documents(np.cumsum([length for _, length in documents], dtype=np.int64), 8 - AROUND)
     chosen = sample_pieces(pieces, Sampling(groups, alpha), seed=0, epoch=0)
     there = set(zip(pieces.starts, pieces.lengths, pieces.documents, strict=True))
     assert set(zip(chosen.starts, chosen.lengths, chosen.documents, strict=True)) <= there

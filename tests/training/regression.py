@@ -75,7 +75,7 @@ class Regression(Objective):
 
     name = "regression"
     terms: Mapping[str, float] = {"squares": 1.0}
-    tallied: Mapping[str, int] = {"moments": 2}
+    tally_sizes: Mapping[str, int] = {"moments": 2}
 
     def counts(self, batch: Any) -> dict[str, int]:
         return {"squares": len(batch.y)}

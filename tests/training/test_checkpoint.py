@@ -9,8 +9,8 @@ import torch
 from rich.console import Console
 
 from unmask.errors import Damaged
-from unmask.files import sealed, sha256_of, write_json
-from unmask.progress import shown
+from unmask.files import sha256_of, with_seal, write_json
+from unmask.progress import show_progress
 from unmask.training.checkpoint import FILES, INDEX, Checkpoint, load, newest, save
 
 
@@ -58,7 +58,7 @@ def test_the_damaged_one_is_named_as_it_is_written(tmp_path: Path, capsys: pytes
     folder = tmp_path / "[old] runs"
     save(folder, moment(1))
     (save(folder, moment(2)) / INDEX).write_text("{}")
-    with shown(Console(stderr=True, width=1000)):
+    with show_progress(Console(stderr=True, width=1000)):
         newest(folder)
     assert "[old] runs/step-0000002" in "".join(capsys.readouterr().err.splitlines())
 
@@ -94,7 +94,7 @@ def crafted(path: Path, **changes: Any) -> Path:
     """A checkpoint whose index was written by somebody else, with a seal that holds."""
     index = json.loads((path / INDEX).read_text()) | changes
     index["sha256"] = index["sha256"] if "sha256" in changes else {name: sha256_of(path / name) for name in FILES}
-    write_json(path / INDEX, sealed({key: value for key, value in index.items() if key != "seal"}))
+    write_json(path / INDEX, with_seal({key: value for key, value in index.items() if key != "seal"}))
     return path
 
 

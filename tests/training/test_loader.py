@@ -114,7 +114,7 @@ def test_no_process_is_left_over(feed: Feed) -> None:
 
 
 def test_a_process_whose_starter_is_gone_ends_by_itself(feed: Feed) -> None:
-    for pipe in ("asking", "telling"):  # the kernel closes both ends of whoever is killed
+    for pipe in ("requests_pipe", "replies_pipe"):  # the kernel closes both ends of whoever is killed
         with Loader(feed, range(3), workers=1) as loading:
             loading.micro_batches(0)
             with suppress(BrokenPipeError):

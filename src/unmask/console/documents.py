@@ -19,7 +19,7 @@ WORDS = {
 }
 
 
-def documents(prepared: Prepared) -> Iterator[tuple[str, int]]:
+def document_counts(prepared: Prepared) -> Iterator[tuple[str, int]]:
     """What happened to how many, in the order of the corpus; a reason that has no words of its own is its own word."""
-    for what, count in prepared.counts.items():
-        yield WORDS.get(what, f"left out: {what}"), count
+    for fate, count in prepared.counts.items():
+        yield WORDS.get(fate, f"left out: {fate}"), count

@@ -14,22 +14,22 @@ from rich.table import Table
 from rich.text import Text
 
 
-def table(heads: tuple[str, ...], rows: Iterable[tuple[str | Text, ...]], numbers: tuple[int, ...]) -> Table:
+def draw_table(heads: tuple[str, ...], rows: Iterable[tuple[str | Text, ...]], numbers: tuple[int, ...]) -> Table:
     """Rows under their heads; `numbers` are the columns that are set to the right."""
-    made = Table(box=box.SIMPLE_HEAD, show_header=any(heads), show_edge=False, padding=(0, 1))
+    grid = Table(box=box.SIMPLE_HEAD, show_header=any(heads), show_edge=False, padding=(0, 1))
     for place, head in enumerate(heads):
-        made.add_column(head, justify="right" if place in numbers else "left")
+        grid.add_column(head, justify="right" if place in numbers else "left")
     for row in rows:
-        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
-    return made
+        grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return grid
 
 
-def headline(what: str, path: Path, more: str) -> Text:
+def title_line(verb: str, path: Path, detail: str) -> Text:
     """What was done, to what, and the rest of the line."""
-    return Text.assemble((f"{what} ", "bold green"), (str(path), "bold"), f"  {more}")
+    return Text.assemble((f"{verb} ", "bold green"), (str(path), "bold"), f"  {detail}")
 
 
-def fact(name: str, value: str) -> Text:
+def fact_line(name: str, value: str) -> Text:
     """A name and what belongs to it."""
     return Text.assemble("  ", (f"{name}  ", "dim"), value)
 
@@ -39,7 +39,7 @@ def next_command(command: str) -> Text:
     return Text.assemble("  ", ("next  ", "dim"), (command, "cyan"), no_wrap=True, overflow="ignore")
 
 
-def page(*parts: RenderableType) -> RenderableType:
+def draw_page(*sections: RenderableType) -> RenderableType:
     """Parts one below the other, an empty line after each."""
-    spaced = [each for part in parts for each in (part, Text(""))]
+    spaced = [renderable for section in sections for renderable in (section, Text(""))]
     return Group(*spaced)

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from unmask import progress
-from unmask.console.runs import final_line, panel, validation_line
+from unmask.console.runs import draw_panel, final_line, validation_line
 from unmask.results import RunStatus
 from unmask.runs.watch import Show, no_display
 
 
 @contextmanager
-def live() -> Iterator[Show]:
+def live_display() -> Iterator[Show]:
     """Show a run for as long as the block runs, in the way that this audience can see."""
-    if not progress.watched():
+    if not progress.is_watched():
         with no_display() as show:
             yield show
         return
@@ -28,21 +28,21 @@ def live() -> Iterator[Show]:
     from rich.live import Live
 
     with Live(console=console, transient=True, auto_refresh=False) as screen:
-        yield lambda now: screen.update(panel(now), refresh=True)
+        yield lambda status: screen.update(draw_panel(status), refresh=True)
 
 
 class Lines:
     """A line for each validation that was not there before."""
 
     def __init__(self) -> None:
-        self.told = 0
+        self.count = 0
         self.ended = False
 
-    def __call__(self, now: RunStatus) -> None:
+    def __call__(self, status: RunStatus) -> None:
         """Say what is new."""
-        for each in now.validations[self.told :]:
-            progress.console().print(validation_line(now, each), soft_wrap=True)
-        self.told = len(now.validations)
-        if now.final and not self.ended:
-            progress.console().print(final_line(now, now.final), soft_wrap=True)
+        for validation in status.validations[self.count :]:
+            progress.console().print(validation_line(status, validation), soft_wrap=True)
+        self.count = len(status.validations)
+        if status.final and not self.ended:
+            progress.console().print(final_line(status, status.final), soft_wrap=True)
             self.ended = True

@@ -17,13 +17,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from unmask.console.documents import documents
-from unmask.console.hiding import draw_audit, draw_shown, legend
-from unmask.console.layout import fact, headline, next_command, page, table
+from unmask.console.documents import document_counts
+from unmask.console.hiding import draw_audit, draw_legend, draw_shown
+from unmask.console.layout import draw_page, draw_table, fact_line, next_command, title_line
 from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
 from unmask.evaluation.comparison_tables import comparison_tables
-from unmask.quantities import bar, duration, size, with_interval
+from unmask.quantities import format_bar, format_bytes, format_duration, with_interval
 from unmask.results import (
     Audited,
     Breakdown,
@@ -42,16 +42,16 @@ from unmask.results import (
     Verified,
 )
 
-FEW = 20  # documents, below which an interval that knows documents is not to be believed
+FEW_DOCUMENTS = 20  # documents, below which an interval that knows documents is not to be believed
 BEST = 30  # collocations that are shown
 
 
-def pages(result: object) -> Iterator[RenderableType]:
+def result_pages(result: object) -> Iterator[RenderableType]:
     """What a console prints for a result, or for a list of them one after the other."""
     results = result if isinstance(result, list) else [result]
-    yield from map(draw, results)
-    if any(isinstance(each, Shown) for each in results):
-        yield Coloured(lambda width, colour: legend(colour=colour))
+    yield from map(draw_result, results)
+    if any(isinstance(item, Shown) for item in results):
+        yield Coloured(lambda width, colour: draw_legend(colour=colour))
 
 
 @dataclass(frozen=True)
@@ -66,24 +66,24 @@ class Coloured:
 
 
 @singledispatch
-def draw(result: object) -> RenderableType:
+def draw_result(result: object) -> RenderableType:
     """What a console prints for a result."""
     raise TypeError(f"nothing draws a {type(result).__name__}")
 
 
-@draw.register
+@draw_result.register
 def _(result: Prepared) -> RenderableType:
-    rows = [("files", f"{result.files:,}", size(result.bytes_read))]
-    rows += [(f"documents {what}", f"{count:,}", "") for what, count in documents(result)]
+    rows = [("files", f"{result.files:,}", format_bytes(result.bytes_read))]
+    rows += [(f"documents {fate}", f"{count:,}", "") for fate, count in document_counts(result)]
     rows += [(f"tokens in {split}", f"{count:,}", "") for split, count in result.tokens.items()]
     for split, kinds in result.spans.items():
         rows += [(f"spans in {split}: {kind}", f"{count:,}", "") for kind, count in kinds.items()]
     rows.append(("vocabulary", f"{result.vocabulary:,}", result.tokenizer))
-    return page(
-        headline("Prepared", result.path, duration(result.seconds)),
-        table(("", "", ""), rows, numbers=(1,)),
+    return draw_page(
+        title_line("Prepared", result.path, format_duration(result.seconds)),
+        draw_table(("", "", ""), rows, numbers=(1,)),
         *_first_malformed(Path(result.path) / "quarantine.jsonl"),
-        fact("fingerprint", result.fingerprint),
+        fact_line("fingerprint", result.fingerprint),
         next_command(f"unmask pretrain {result.path} --out run --minutes 10"),
     )
 
@@ -97,14 +97,14 @@ def _first_malformed(quarantine: Path) -> list[Text]:
     return [Text(f"  first malformed  {first['source']}:{first['line']}: {first['reason']}", style="yellow")]
 
 
-@draw.register
+@draw_result.register
 def _(result: Verified) -> RenderableType:
-    found = f"{len(result.damage)} damaged" if result.damage else "nothing damaged"
-    head = headline("Verified", result.path, f"{result.files:,} files, {size(result.bytes)}: {found}")
-    return page(head, *(Text(f"  {line}", style="red") for line in result.damage))
+    verdict = f"{len(result.damage)} damaged" if result.damage else "nothing damaged"
+    head = title_line("Verified", result.path, f"{result.files:,} files, {format_bytes(result.bytes)}: {verdict}")
+    return draw_page(head, *(Text(f"  {line}", style="red") for line in result.damage))
 
 
-@draw.register
+@draw_result.register
 def _(result: Trained) -> RenderableType:
     rows = [
         ("recipe", result.recipe),
@@ -116,15 +116,15 @@ def _(result: Trained) -> RenderableType:
         *((name.replace("_", " "), f"{value:.3f}") for name, value in result.figures.items() if name != "accuracy"),
     ]
     use = [next_command(f'unmask fill {result.path} "The capital of France is [MASK]."')] * result.fills
-    return page(
-        headline("Trained", result.model, duration(result.seconds)),
-        table(("", ""), rows, numbers=(1,)),
-        fact("sha256", result.weights_sha256),
+    return draw_page(
+        title_line("Trained", result.model, format_duration(result.seconds)),
+        draw_table(("", ""), rows, numbers=(1,)),
+        fact_line("sha256", result.weights_sha256),
         *use,
     )
 
 
-@draw.register
+@draw_result.register
 def _(result: Evaluated) -> RenderableType:
     rows = [
         ("loss, nats a token", *with_interval(result.loss, ".3f"), f"{result.unigram_loss:.3f}  unigram"),
@@ -138,61 +138,61 @@ def _(result: Evaluated) -> RenderableType:
         ("bits per byte", *with_interval(result.bits_per_byte, ".3f"), ""),
         ("context bits", *with_interval(result.context_bits, ".3f"), ""),
     ]
-    return page(
-        headline("Evaluated", Path(result.model), f"on {result.positions:,} hidden tokens of {result.data}"),
-        table(("", "value", "95 % interval", "baseline"), rows, numbers=(1, 2)),
+    return draw_page(
+        title_line("Evaluated", Path(result.model), f"on {result.positions:,} hidden tokens of {result.data}"),
+        draw_table(("", "value", "95 % interval", "baseline"), rows, numbers=(1, 2)),
         _breakdowns("what the model saw there", result.by_kind),
         _breakdowns("how frequent the word is", result.by_frequency),
-        Padding(Text(_explained(result.context_bits.value)), (0, 1)),
-        *_few(result.documents),
+        Padding(Text(_context_bits_meaning(result.context_bits.value)), (0, 1)),
+        *_few_documents(result.documents),
     )
 
 
-@draw.register
+@draw_result.register
 def _(result: Filled) -> RenderableType:
-    parts: list[RenderableType] = [_completed(result)]
+    sections: list[RenderableType] = [_completed_text(result)]
     several = len(result.blanks) > 1
     for number, guesses in enumerate(result.blanks, start=1):
-        parts.append(_guesses(guesses, f"blank {number}" if several else ""))
-    return page(*parts)
+        sections.append(_guesses(guesses, f"blank {number}" if several else ""))
+    return draw_page(*sections)
 
 
-@draw.register
+@draw_result.register
 def _(result: Shown) -> RenderableType:
     return Coloured(lambda width, colour: draw_shown(result, width=width, colour=colour))
 
 
-@draw.register
+@draw_result.register
 def _(result: Audited) -> RenderableType:
     return Coloured(lambda width, colour: draw_audit(result, colour=colour))
 
 
-@draw.register
+@draw_result.register
 def _(result: Collocated) -> RenderableType:
     best = result.phrases[:BEST]
     rows = [(phrase.text, f"{phrase.count:,}", f"{phrase.score:.2f}") for phrase in best]
-    found = f"{len(result.phrases):,} collocations, the best {len(best)} of them" if best else "no collocation"
+    summary = f"{len(result.phrases):,} collocations, the best {len(best)} of them" if best else "no collocation"
     list_ = result.path or "phrases.txt"
-    train = f"unmask pretrain {result.data} --out run --policy collocation --phrases {list_} --minutes 10"
-    mine = f"unmask collocations {result.data} --out {list_}"
-    return page(
-        headline("Found", result.path or result.data, f"{found}; {duration(result.seconds)}"),
-        *([table(("", "count", "score"), rows, numbers=(1, 2))] if best else []),
-        next_command(train if result.path else mine),
+    train_command = f"unmask pretrain {result.data} --out run --policy collocation --phrases {list_} --minutes 10"
+    mine_command = f"unmask collocations {result.data} --out {list_}"
+    return draw_page(
+        title_line("Found", result.path or result.data, f"{summary}; {format_duration(result.seconds)}"),
+        *([draw_table(("", "count", "score"), rows, numbers=(1, 2))] if best else []),
+        next_command(train_command if result.path else mine_command),
     )
 
 
-draw.register(Planned, draw_plan)
+draw_result.register(Planned, draw_plan)
 
 
-@draw.register
+@draw_result.register
 def _(result: Comparison) -> RenderableType:
     budget = ", ".join(f"{value:,.10g} {name}" for name, value in result.budget.items())
-    return page(
-        headline("Compared", result.path, f"on {result.data}, {budget} each, seed {result.seed}"),
-        *(table(heads, rows, numbers=tuple(range(1, len(heads)))) for heads, rows in comparison_tables(result)),
+    return draw_page(
+        title_line("Compared", result.path, f"on {result.data}, {budget} each, seed {result.seed}"),
+        *(draw_table(heads, rows, numbers=tuple(range(1, len(heads)))) for heads, rows in comparison_tables(result)),
         Padding(Text(NOT_DEFINED), (0, 1)),
-        fact("plot", str(result.plot)),
+        fact_line("plot", str(result.plot)),
         next_command(f"unmask runs {result.path}"),
     )
 
@@ -203,19 +203,19 @@ NOT_DEFINED = (
 )
 
 
-draw.register(RunList, draw_runs)
-draw.register(RunStatus, draw_run)
+draw_result.register(RunList, draw_runs)
+draw_result.register(RunStatus, draw_run)
 
 
-def _few(documents: int) -> list[RenderableType]:
+def _few_documents(count: int) -> list[RenderableType]:
     """A warning where intervals and entropies rest on too little text to be believed."""
-    if documents >= FEW:
+    if count >= FEW_DOCUMENTS:
         return []
-    line = f"Only {documents} held-out documents: intervals are too narrow, context bits too low; hold out more text."
+    line = f"Only {count} held-out documents: intervals are too narrow, context bits too low; hold out more text."
     return [Padding(Text(line, style="yellow"), (0, 1))]
 
 
-def _explained(bits: float) -> str:
+def _context_bits_meaning(bits: float) -> str:
     """What context bits say."""
     meaning = "Context bits are the unigram entropy of the hidden tokens minus the loss."
     if bits <= 0:
@@ -226,10 +226,10 @@ def _explained(bits: float) -> str:
     )
 
 
-@draw.register
+@draw_result.register
 def _(result: Demonstrated) -> RenderableType:
     data, run = result.prepared.path, result.trained.path
-    return page(
+    return draw_page(
         next_command(f'unmask fill {run} "The function returns a [MASK] of strings."'),
         next_command(f"unmask evaluate {run} {data}"),
         next_command("unmask prepare my_texts/ --out my_data"),
@@ -237,7 +237,7 @@ def _(result: Demonstrated) -> RenderableType:
     )
 
 
-def _completed(result: Filled) -> Text:
+def _completed_text(result: Filled) -> Text:
     """The completed text, the filled words standing out."""
     text = Text(result.completed)
     for start, end in result.places:
@@ -246,17 +246,17 @@ def _completed(result: Filled) -> Text:
 
 
 def _guesses(guesses: Iterable[Guess], title: str) -> Table:
-    table = Table(box=None, show_header=False, title=title or None, title_justify="left", padding=(0, 1))
+    grid = Table(box=None, show_header=False, title=title or None, title_justify="left", padding=(0, 1))
     for style, justify in (("bold", "left"), ("", "right"), ("green", "left")):
-        table.add_column(style=style, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+        grid.add_column(style=style, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     for guess in guesses:
-        table.add_row(Text(guess.token), f"{guess.probability:.1%}", bar(guess.probability))
-    return table
+        grid.add_row(Text(guess.token), f"{guess.probability:.1%}", format_bar(guess.probability))
+    return grid
 
 
-def _breakdowns(title: str, parts: dict[str, Breakdown]) -> Table:
+def _breakdowns(title: str, breakdowns: dict[str, Breakdown]) -> Table:
     rows = [
-        (name, f"{part.positions:,}", f"{part.loss.value:.3f}", *with_interval(part.top1, ".1%"))
-        for name, part in parts.items()
+        (name, f"{breakdown.positions:,}", f"{breakdown.loss.value:.3f}", *with_interval(breakdown.top1, ".1%"))
+        for name, breakdown in breakdowns.items()
     ]
-    return table((title, "hidden", "loss", "top-1", "95 % interval"), rows, numbers=(1, 2, 3, 4))
+    return draw_table((title, "hidden", "loss", "top-1", "95 % interval"), rows, numbers=(1, 2, 3, 4))

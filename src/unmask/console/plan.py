@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from unmask.console.layout import fact, headline, page, table
-from unmask.quantities import brief, duration, size
+from unmask.console.layout import draw_page, draw_table, fact_line, title_line
+from unmask.quantities import format_bytes, format_count, format_duration
 from unmask.results import Planned, PlanVsRun
 
 
@@ -19,56 +19,69 @@ def draw_plan(plan: Planned) -> RenderableType:
     rows = [
         ("parameters", f"{plan.parameters:,}", _optimizers(plan)),
         ("a step", f"{plan.batch_size * plan.length:,} tokens", _batch(plan)),
-        ("operations", f"{brief(plan.flops_per_token)}FLOP", f"a token; {brief(plan.flops_per_step)}FLOP a step"),
-        ("checkpoint", size(plan.checkpoint), "weights and the optimizers' state"),
+        (
+            "operations",
+            f"{format_count(plan.flops_per_token)}FLOP",
+            f"a token; {format_count(plan.flops_per_step)}FLOP a step",
+        ),
+        ("checkpoint", format_bytes(plan.checkpoint), "weights and the optimizers' state"),
     ]
     if plan.steps is not None and plan.tokens is not None and plan.flops is not None:
         passes = f", {plan.passes:.2f} passes over the data" if plan.passes else ""
-        rows.append(("training", f"{brief(plan.tokens)} tokens", f"{plan.steps:,} steps{passes}"))
-        rows.append(("", f"{brief(plan.flops)}FLOP", "in all"))
+        rows.append(("training", f"{format_count(plan.tokens)} tokens", f"{plan.steps:,} steps{passes}"))
+        rows.append(("", f"{format_count(plan.flops)}FLOP", "in all"))
     if plan.seconds_per_step is not None:
-        each = f"{plan.seconds_per_step:.3g} s a step"
-        rows.append(("time", duration(plan.seconds) if plan.seconds is not None else each, f"{each}, {_speed(plan)}"))
-    suggested = plan.suggested
-    rates = ", ".join(f"{name} {rate:.2g}" for name, rate in suggested.learning_rates.items())
-    flags = f"--micro-batch {suggested.micro_batch} --batch-size {suggested.batch_size}"
-    precision = "" if suggested.precision == "float32" else f" --precision {suggested.precision}"
-    return page(
-        headline("Planned", Path(plan.recipe), f"on {plan.hardware}, {plan.precision}"),
-        table(("", "", ""), rows, numbers=(1,)),
-        table(("memory on each device", ""), _memory(plan), numbers=(1,)),
+        step_time = f"{plan.seconds_per_step:.3g} s a step"
+        rows.append(
+            (
+                "time",
+                format_duration(plan.seconds) if plan.seconds is not None else step_time,
+                f"{step_time}, {_utilisation(plan)}",
+            )
+        )
+    suggestion = plan.suggested
+    learning_rates = ", ".join(f"{name} {lr:.2g}" for name, lr in suggestion.learning_rates.items())
+    flags = f"--micro-batch {suggestion.micro_batch} --batch-size {suggestion.batch_size}"
+    precision = "" if suggestion.precision == "float32" else f" --precision {suggestion.precision}"
+    return draw_page(
+        title_line("Planned", Path(plan.recipe), f"on {plan.hardware}, {plan.precision}"),
+        draw_table(("", "", ""), rows, numbers=(1,)),
+        draw_table(("memory on each device", ""), _memory(plan), numbers=(1,)),
         *_comparison(plan.compared),
-        fact("suggested", f"{flags}{precision}; learning rates {rates}"),
+        fact_line("suggested", f"{flags}{precision}; learning rates {learning_rates}"),
     )
 
 
 def _optimizers(plan: Planned) -> str:
-    return ", ".join(f"{name} {brief(count)}" for name, count in plan.by_optimizer.items() if count)
+    return ", ".join(f"{name} {format_count(count)}" for name, count in plan.by_optimizer.items() if count)
 
 
 def _batch(plan: Planned) -> str:
     return f"{plan.batch_size} blocks of {plan.length}, {plan.micro_batch} at once"
 
 
-def _speed(plan: Planned) -> str:
+def _utilisation(plan: Planned) -> str:
     share = f"{plan.utilisation:.0%}" if plan.utilisation is not None else "all"
-    return f"{share} of {brief(plan.peak * plan.devices)}FLOP/s"
+    return f"{share} of {format_count(plan.peak * plan.devices)}FLOP/s"
 
 
 def _memory(plan: Planned) -> list[tuple[str, str]]:
     total = sum(plan.memory.values())
-    rows = [(name, size(count)) for name, count in plan.memory.items()]
-    return [*rows, ("in all", size(total)), ("there is", size(plan.memory_there))]
+    rows = [(name, format_bytes(count)) for name, count in plan.memory.items()]
+    return [*rows, ("in all", format_bytes(total)), ("there is", format_bytes(plan.memory_there))]
 
 
-def _comparison(compared: PlanVsRun | None) -> list[RenderableType]:
+def _comparison(comparison: PlanVsRun | None) -> list[RenderableType]:
     """A plan beside the run, the difference as a share of what it really took."""
-    if compared is None:
+    if comparison is None:
         return []
-    off = compared.planned / compared.took - 1 if compared.took else 0.0
+    off = comparison.planned / comparison.took - 1 if comparison.took else 0.0
     rows = [
-        (f"{compared.steps:,} steps", "planned", "took"),
-        ("time", duration(compared.planned), f"{duration(compared.took)}  ({off:+.0%})"),
-        ("tokens", f"{compared.tokens_planned:,}", f"{compared.tokens:,}"),
+        (f"{comparison.steps:,} steps", "planned", "took"),
+        ("time", format_duration(comparison.planned), f"{format_duration(comparison.took)}  ({off:+.0%})"),
+        ("tokens", f"{comparison.tokens_planned:,}", f"{comparison.tokens:,}"),
     ]
-    return [headline("Compared", compared.run, "with what it really took"), table(("", "", ""), rows, numbers=(1, 2))]
+    return [
+        title_line("Compared", comparison.run, "with what it really took"),
+        draw_table(("", "", ""), rows, numbers=(1, 2)),
+    ]

@@ -12,8 +12,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unmask.console.layout import headline, next_command, page, table
-from unmask.quantities import ago, bar, brief, duration
+from unmask.console.layout import draw_page, draw_table, next_command, title_line
+from unmask.quantities import format_age, format_bar, format_count, format_duration
 from unmask.results import RunList, RunStatus, Validation
 
 SPARKS = "▁▂▃▄▅▆▇█"
@@ -29,87 +29,94 @@ ENDINGS = {
 
 def draw_runs(listed: RunList) -> RenderableType:
     """Two lines for each run: what it is called and its state, then where it stands."""
-    where = Path(" ".join(map(str, listed.folders)))
+    folders = Path(" ".join(map(str, listed.folders)))
     count = f"{len(listed.runs)} run{'' if len(listed.runs) == 1 else 's'}"
     rows = Table.grid(padding=(0, 2, 0, 0))
     for run in listed.runs:
-        name = Text.assemble((str(run.path), "bold"), (f"  {ago(run.age)} ago", "dim"))
+        name = Text.assemble((str(run.path), "bold"), (f"  {format_age(run.age)} ago", "dim"))
         rows.add_row(Text(f" {run.state}", style=COLOURS[run.state]), Group(name, Text(_in_short(run))))
     hint = f"unmask watch {listed.runs[0].path}" if listed.runs else "unmask pretrain data --out run --minutes 10"
-    return page(headline("Found", where, count), *([rows] if listed.runs else []), next_command(hint))
+    return draw_page(title_line("Found", folders, count), *([rows] if listed.runs else []), next_command(hint))
 
 
 def _in_short(run: RunStatus) -> str:
     """Where a run stands, in a line."""
     if run.problem:
         return run.problem
-    parts = [run.recipe, f"{_steps(run)} steps", f"{brief(run.tokens)} tokens"]
+    facts = [run.recipe, f"{_steps(run)} steps", f"{format_count(run.tokens)} tokens"]
     if run.last and run.best:
         name = run.titles[0].name
-        same = run.last.figures[name] == run.best.figures[name]
-        parts.append(f"held out {_measured(run, run.last)}" + ("" if same else f" · best {_measured(run, run.best)}"))
+        at_best = run.last.figures[name] == run.best.figures[name]
+        facts.append(
+            f"held out {_brief_figures(run, run.last)}"
+            + ("" if at_best else f" · best {_brief_figures(run, run.best)}")
+        )
     if run.final:
-        parts.append(f"all of it {_measured(run, run.final)}")
-    return " · ".join(filter(None, parts))
+        facts.append(f"all of it {_brief_figures(run, run.final)}")
+    return " · ".join(filter(None, facts))
 
 
 def draw_run(run: RunStatus) -> RenderableType:
     """A run as it stands, and what one may do."""
-    parts: list[RenderableType] = [headline(run.state.capitalize(), run.path, ENDINGS[run.state]), _facts(run)]
+    sections: list[RenderableType] = [title_line(run.state.capitalize(), run.path, ENDINGS[run.state]), _facts(run)]
     if run.problem:
-        parts.append(Text(f"  {run.problem}", style="red"))
+        sections.append(Text(f"  {run.problem}", style="red"))
     hints = {
         "finished": f'unmask fill {run.path} "The capital of France is [MASK]."',
         "running": f"unmask watch {run.path}",
     }
     if run.state in hints:
-        parts.append(next_command(hints[run.state]))
-    return page(*parts)
+        sections.append(next_command(hints[run.state]))
+    return draw_page(*sections)
 
 
-def panel(run: RunStatus) -> RenderableType:
+def draw_panel(run: RunStatus) -> RenderableType:
     """A run that is going on, for a console that is drawn again and again."""
     share = run.step / run.steps if run.steps else 0.0
-    left = "timing its steps" if run.state == "running" else ""
+    remaining = "timing its steps" if run.state == "running" else ""
     if run.seconds_left is not None:
-        left = f"{duration(run.seconds_left)} left"
-    gauge = Text.assemble("  ", (f"{bar(share, 40):<40}", "cyan"), f"  {share:.0%}  {left}")
-    return Group(headline(run.state.capitalize(), run.path, run.recipe), Text(""), gauge, Text(""), _facts(run))
+        remaining = f"{format_duration(run.seconds_left)} left"
+    gauge = Text.assemble("  ", (f"{format_bar(share, 40):<40}", "cyan"), f"  {share:.0%}  {remaining}")
+    return Group(title_line(run.state.capitalize(), run.path, run.recipe), Text(""), gauge, Text(""), _facts(run))
 
 
 def _facts(run: RunStatus) -> RenderableType:
     headline = run.titles[0]
-    values = [each.figures[headline.name] for each in run.validations if isfinite(each.figures[headline.name])]
+    values = [
+        validation.figures[headline.name]
+        for validation in run.validations
+        if isfinite(validation.figures[headline.name])
+    ]
     rows = [
         ("recipe", run.recipe),
         ("step", _steps(run)),
         ("tokens seen", f"{run.tokens:,}"),
         *(
-            (each.name.replace("_", " "), each.spelt(run.figures[each.name]))
-            for each in run.titles
-            if each.name in run.figures
+            (title.name.replace("_", " "), title.spelt(run.figures[title.name]))
+            for title in run.titles
+            if title.name in run.figures
         ),
         ("learning rate", _number(run.figures.get("lr"), ".2e")),
         ("tokens a second", _number(run.tokens_per_second, ",.0f")),
-        ("time on steps", duration(run.seconds)),
-        ("held out, last", _measured(run, run.last)),
-        ("held out, best", _measured(run, run.best)),
-        ("all held out", _measured(run, run.final)),
+        ("time on steps", format_duration(run.seconds)),
+        ("held out, last", _brief_figures(run, run.last)),
+        ("held out, best", _brief_figures(run, run.best)),
+        ("all held out", _brief_figures(run, run.final)),
         (f"held-out {headline.name}", sparkline(values)),
-        ("last heard of", f"{ago(run.age)} ago"),
+        ("last heard of", f"{format_age(run.age)} ago"),
     ]
-    return table(("", ""), [row for row in rows if row[1]], numbers=())
+    return draw_table(("", ""), [row for row in rows if row[1]], numbers=())
 
 
 def validation_line(run: RunStatus, validation: Validation) -> str:
     """One validation as a line of a log."""
     steps = f" of {run.steps:,}" if run.steps else ""
-    return f"step {validation.step:,}{steps} · held out {_measured(run, validation)}"
+    return f"step {validation.step:,}{steps} · held out {_brief_figures(run, validation)}"
 
 
 def final_line(run: RunStatus, final: Validation) -> str:
     """The last measurement as a line of a log."""
-    return f"the end · all that is held out {_measured(run, final)}"
+    return f"the end · all that is held out {_brief_figures(run, final)}"
 
 
 def sparkline(values: list[float]) -> str:
@@ -128,12 +135,12 @@ def _steps(run: RunStatus) -> str:
     return f"{run.step:,} of {run.steps:,}" if run.steps else f"{run.step:,}"
 
 
-def _measured(run: RunStatus, validation: Validation | None) -> str:
+def _brief_figures(run: RunStatus, validation: Validation | None) -> str:
     """The first two figures that people look at."""
     if validation is None:
         return ""
-    shown = [title for title in run.titles if isfinite(validation.figures.get(title.name, nan))]
-    return ", ".join(title.spelt(validation.figures[title.name]) for title in shown[:2])
+    titles = [title for title in run.titles if isfinite(validation.figures.get(title.name, nan))]
+    return ", ".join(title.spelt(validation.figures[title.name]) for title in titles[:2])
 
 
 def _number(value: float | None, form: str) -> str:

@@ -24,15 +24,15 @@ RULES: tuple[tuple[str, str], ...] = (
 )
 
 
-def clean(text: pa.Array) -> pa.Array:
+def clean_texts(text: pa.Array) -> pa.Array:
     r"""The texts, clean.
 
-    >>> clean(pa.array(["\ufeffNai\u0308ve \t café\r\n\n  second\x00 line \n"])).to_pylist()
+    >>> clean_texts(pa.array(["\ufeffNai\u0308ve \t café\r\n\n  second\x00 line \n"])).to_pylist()
     ['Naïve café\nsecond line']
     """
     for pattern, replacement in RULES:
         text = pc.replace_substring_regex(text, pattern=pattern, replacement=replacement)
     # Last, because a control character between a letter and its accent keeps the two apart. Arrow's own
     # utf8_normalize decomposes where it should compose (apache/arrow#51225) and is twenty times slower.
-    composed = [unicodedata.normalize("NFC", line) for line in text.to_pylist()]
-    return pa.array(composed, type=text.type)
+    lines = [unicodedata.normalize("NFC", line) for line in text.to_pylist()]
+    return pa.array(lines, type=text.type)

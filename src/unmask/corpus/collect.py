@@ -25,10 +25,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from daft import DataFrame, DataType, Series, col
 
-from unmask.corpus.clean import clean
-from unmask.corpus.dedup import Digests, digest_texts, first_seen
+from unmask.corpus.clean import clean_texts
+from unmask.corpus.dedup import Digests, digest_texts, first_occurrences
 from unmask.corpus.marks import MARKS_TYPE, move_marks
-from unmask.corpus.parquet_writer import MARKED, SCHEMA, DocumentWriter
+from unmask.corpus.parquet_writer import SCHEMA, SCHEMA_WITH_SPANS, DocumentWriter
 from unmask.corpus.read.find import find_sources
 from unmask.corpus.read.waves import CorpusReader
 from unmask.corpus.split import held_out
@@ -56,7 +56,7 @@ class CollectConfig:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Collected:
+class CollectedCorpus:
     """A corpus on disk: what was read, what was left out and why, and what is there now."""
 
     path: Path
@@ -68,7 +68,7 @@ class Collected:
     kinds: tuple[str, ...] = ()  # of the spans that the sources mark
 
 
-def collect(sources: Sequence[str], out: Path, *, config: CollectConfig | None = None) -> Collected:
+def collect_corpus(sources: Sequence[str], out: Path, *, config: CollectConfig | None = None) -> CollectedCorpus:
     """Read, clean, deduplicate and split; `out` is there when all of it is done, and not before."""
     config = config or CollectConfig()
     files = find_sources(sources)
@@ -76,18 +76,18 @@ def collect(sources: Sequence[str], out: Path, *, config: CollectConfig | None =
         raise Refused(f"{out}: is already there; remove it, or name another place")
     with whole_directory(out) as folder:
         reader = CorpusReader(files, config.field, folder / "quarantine.jsonl")
-        staged = folder / "staged.parquet"
-        digests, empty, short = _stage(reader.waves(), staged, config.min_characters)
-        counts = {"read": reader.read, "malformed": reader.malformed, "empty": empty, "short": short}
+        stage = folder / "staged.parquet"
+        digests, empty, short = _stage_documents(reader.waves(), stage, config.min_characters)
+        counts = {"read": reader.documents_read, "malformed": reader.malformed_records, "empty": empty, "short": short}
         if not len(digests):
             raise BadInput(_nothing_left(len(files), counts, config, reader.first_problem))
-        stays = first_seen(digests)
-        held = np.zeros_like(stays)
-        held[stays] = held_out(digests[stays], config.valid)
-        schema = MARKED if reader.kinds else SCHEMA
-        train, valid = _sift(staged, schema, {folder / "train": stays & ~held, folder / "valid": held})
-        staged.unlink()
-    return Collected(
+        stays = first_occurrences(digests)
+        is_valid = np.zeros_like(stays)
+        is_valid[stays] = held_out(digests[stays], config.valid)
+        schema = SCHEMA_WITH_SPANS if reader.kinds else SCHEMA
+        train, valid = _sift(stage, schema, {folder / "train": stays & ~is_valid, folder / "valid": is_valid})
+        stage.unlink()
+    return CollectedCorpus(
         path=out,
         files=len(files),
         bytes_read=reader.bytes,
@@ -99,17 +99,17 @@ def collect(sources: Sequence[str], out: Path, *, config: CollectConfig | None =
 
 
 @daft.func.batch(return_dtype=DataType.string())
-def _cleaned(text: Series) -> pa.Array:
-    return clean(text.to_arrow())
+def _clean(text: Series) -> pa.Array:
+    return clean_texts(text.to_arrow())
 
 
 @daft.func.batch(return_dtype=DataType.binary())
-def _digested(text: Series) -> pa.Array:
+def _digest(text: Series) -> pa.Array:
     return digest_texts(text.to_arrow())
 
 
 @daft.func.batch(return_dtype=DataType.from_arrow_type(MARKS_TYPE))
-def _moved(text: Series, spans: Series) -> pa.Array:
+def _move_spans(text: Series, spans: Series) -> pa.Array:
     return move_marks(text.to_arrow(), spans.to_arrow())
 
 
@@ -117,53 +117,53 @@ def clean_plan(documents: DataFrame) -> DataFrame:
     """Raw documents (text, source, line, and perhaps spans) to clean ones, with their lengths and digests."""
     if "spans" in documents.column_names:
         # Under names of their own: Daft 0.7 puts a function that overwrites a column before those that read it.
-        documents = documents.with_column("moved", _moved(col("text"), col("spans")))
-        documents = documents.with_column("clean", _cleaned(col("text")))
+        documents = documents.with_column("moved", _move_spans(col("text"), col("spans")))
+        documents = documents.with_column("clean", _clean(col("text")))
         documents = documents.select("source", "line", spans=col("moved"), text=col("clean"))
     else:
-        documents = documents.with_column("text", _cleaned(col("text")))
-    return documents.with_column("characters", col("text").length()).with_column("digest", _digested(col("text")))
+        documents = documents.with_column("text", _clean(col("text")))
+    return documents.with_column("characters", col("text").length()).with_column("digest", _digest(col("text")))
 
 
-def _stage(waves: Iterable[pa.Table], path: Path, min_characters: int) -> tuple[Digests, int, int]:
+def _stage_documents(waves: Iterable[pa.Table], path: Path, min_characters: int) -> tuple[Digests, int, int]:
     """Clean documents to a file, in order; their digests, and how many were empty and how many short."""
     digests: list[Digests] = []
     empty = short = 0
-    with pq.ParquetWriter(path, MARKED, compression="lz4") as staged:
+    with pq.ParquetWriter(path, SCHEMA_WITH_SPANS, compression="lz4") as writer:
 
         def work(wave: pa.Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
             table = clean_plan(daft.from_arrow(wave)).to_arrow()
             long_enough = table.filter(pc.field("characters") >= min_characters)
             if "spans" not in table.column_names:
                 long_enough = long_enough.append_column("spans", pa.nulls(len(long_enough), MARKS_TYPE))
-            staged.write_table(long_enough.select(MARKED.names).cast(MARKED))
+            writer.write_table(long_enough.select(SCHEMA_WITH_SPANS.names).cast(SCHEMA_WITH_SPANS))
             return table["characters"], long_enough["digest"]
 
-        for characters, kept in _overlapped(work, waves):
+        for characters, digest_column in _read_ahead(work, waves):
             empty += pc.sum(pc.equal(characters, 0)).as_py()
-            short += len(characters) - len(kept)
-            digests.append(np.frombuffer(b"".join(kept.to_pylist()), dtype=">u8").astype(np.uint64))
+            short += len(characters) - len(digest_column)
+            digests.append(np.frombuffer(b"".join(digest_column.to_pylist()), dtype=">u8").astype(np.uint64))
     return np.concatenate([np.empty(0, np.uint64), *digests]).reshape(-1, 2), empty, short - empty
 
 
-def _overlapped(work: Callable[[pa.Table], Result], waves: Iterable[pa.Table]) -> Iterator[Result]:
+def _read_ahead(work: Callable[[pa.Table], Result], waves: Iterable[pa.Table]) -> Iterator[Result]:
     """What `work` makes of each wave, in order, a wave being read while the one before it is worked on."""
     with ThreadPoolExecutor(1) as worker:
         before: Future[Result] | None = None
         for wave in waves:
-            now = worker.submit(work, wave)
+            future = worker.submit(work, wave)
             if before is not None:
                 yield before.result()
-            before = now
+            before = future
         if before is not None:
             yield before.result()
 
 
-def _sift(staged: Path, schema: pa.Schema, flags: dict[Path, Flags]) -> list[DocumentWriter]:
+def _sift(stage: Path, schema: pa.Schema, flags: dict[Path, Flags]) -> list[DocumentWriter]:
     """The staged documents that are flagged for a folder, written there in order."""
     with ExitStack() as stack:
         writers = [(stack.enter_context(DocumentWriter(folder, schema)), stays) for folder, stays in flags.items()]
-        file = stack.enter_context(pq.ParquetFile(staged, pre_buffer=False))
+        file = stack.enter_context(pq.ParquetFile(stage, pre_buffer=False))
         step = stack.enter_context(task("Sifting", total=file.metadata.num_rows))
         row = 0
         for group in range(file.num_row_groups):

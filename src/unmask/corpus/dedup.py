@@ -22,10 +22,10 @@ def digest_texts(text: pa.Array) -> pa.Array:
     return pa.array([hashlib.blake2b(data, digest_size=16).digest() for data in texts], type=pa.binary(16))
 
 
-def first_seen(digests: Digests) -> Flags:
+def first_occurrences(digests: Digests) -> Flags:
     """N flags: true for the first document, in input order, of each text.
 
-    >>> first_seen(np.array([[1, 1], [2, 2], [1, 1], [1, 2]], dtype=np.uint64)).tolist()
+    >>> first_occurrences(np.array([[1, 1], [2, 2], [1, 1], [1, 2]], dtype=np.uint64)).tolist()
     [True, True, False, True]
     """
     stays = np.zeros(len(digests), dtype=np.bool_)

@@ -39,7 +39,7 @@ def read_marks(value: Any, text: str) -> tuple[Mark, ...]:
         return ()
     if not isinstance(value, list):
         raise ValueError("field 'spans' is not a list")
-    return tuple(_mark(each, number, len(text)) for number, each in enumerate(value, start=1))
+    return tuple(_mark(mark, number, len(text)) for number, mark in enumerate(value, start=1))
 
 
 def _mark(value: Any, number: int, size: int) -> Mark:
@@ -66,7 +66,9 @@ def marks_within(marks: Iterable[Mark], start: int, end: int) -> tuple[Mark, ...
 def marks_column(marks: Iterable[Sequence[Mark] | None]) -> pa.Array:
     """Spans as a column; null where there are none."""
     names = ("start", "end", "kind")
-    rows = [[dict(zip(names, mark, strict=True)) for mark in each] if each else None for each in marks]
+    rows = [
+        [dict(zip(names, mark, strict=True)) for mark in text_marks] if text_marks else None for text_marks in marks
+    ]
     return pa.array(rows, MARKS_TYPE)
 
 
@@ -76,57 +78,57 @@ def move_marks(texts: pa.Array, marks: pa.Array) -> pa.Array:
     >>> move_marks(pa.array(["She flew to  New York."]), marks_column([[(13, 21, "entity")]])).to_pylist()
     [[{'start': 12, 'end': 20, 'kind': 'entity'}]]
     """
-    rows = ([tuple(mark.values()) for mark in each or ()] for each in marks.to_pylist())
+    rows = ([tuple(mark.values()) for mark in text_marks or ()] for text_marks in marks.to_pylist())
     pairs = zip(texts.to_pylist(), rows, strict=True)
-    return marks_column(_moved(text, each) if each else None for text, each in pairs)
+    return marks_column(_move_text_marks(text, text_marks) if text_marks else None for text, text_marks in pairs)
 
 
-def _moved(text: str, marks: Sequence[Mark]) -> list[Mark]:
+def _move_text_marks(text: str, marks: Sequence[Mark]) -> list[Mark]:
     text, places = clean_with_places(text, sorted({place for start, end, _ in marks for place in (start, end)}))
-    moved = [(places[start], places[end], kind) for start, end, kind in marks]
-    return [mark for mark in (_trimmed(text, *each) for each in moved) if mark[0] < mark[1]]
+    marks_after = [(places[start], places[end], kind) for start, end, kind in marks]
+    return [mark for mark in (_trim_mark(text, *mark) for mark in marks_after) if mark[0] < mark[1]]
 
 
-def _trimmed(text: str, start: int, end: int, kind: str) -> Mark:
+def _trim_mark(text: str, start: int, end: int, kind: str) -> Mark:
     inside = text[start:end]
     return start + len(inside) - len(inside.lstrip()), end - len(inside) + len(inside.rstrip()), kind
 
 
 def clean_with_places(text: str, places: Sequence[int]) -> tuple[str, dict[int, int]]:
-    """One text as `clean` cleans it, and where ascending places of the raw one are in it."""
-    now = list(places)
+    """One text as `clean_texts` cleans it, and where ascending places of the raw one are in it."""
+    clean_places = list(places)
     for pattern, replacement in PATTERNS:
-        if gone := [match.span() for match in pattern.finditer(text)]:
-            text, now = pattern.sub(replacement, text), _after(now, gone, len(replacement))
+        if stretches := [match.span() for match in pattern.finditer(text)]:
+            text, clean_places = pattern.sub(replacement, text), _after(clean_places, stretches, len(replacement))
     if not unicodedata.is_normalized("NFC", text):
-        text, now = _composed(text, now)
-    return text, dict(zip(places, now, strict=True))
+        text, clean_places = _compose(text, clean_places)
+    return text, dict(zip(places, clean_places, strict=True))
 
 
-def _after(places: Sequence[int], gone: list[tuple[int, int]], left: int) -> list[int]:
+def _after(places: Sequence[int], stretches: list[tuple[int, int]], size: int) -> list[int]:
     """Places after each of these stretches has become `left` characters; one inside of a stretch goes to its start."""
-    ends = [end for _, end in gone]
-    lost = [0, *accumulate(end - start - left for start, end in gone)]
-    shifted = []
+    ends = [end for _, end in stretches]
+    shifts = [0, *accumulate(end - start - size for start, end in stretches)]
+    places_after = []
     for place in places:
         before = bisect_right(ends, place)
-        inside = before < len(gone) and gone[before][0] < place
-        shifted.append((gone[before][0] if inside else place) - lost[before])
-    return shifted
+        inside = before < len(stretches) and stretches[before][0] < place
+        places_after.append((stretches[before][0] if inside else place) - shifts[before])
+    return places_after
 
 
-def _composed(text: str, places: Sequence[int]) -> tuple[str, list[int]]:
+def _compose(text: str, places: Sequence[int]) -> tuple[str, list[int]]:
     """The text in NFC, and its places; one between a letter and its accent goes behind both."""
     clusters = [match.span() for match in CLUSTER.finditer(text) if match[0]]
-    composed = [unicodedata.normalize("NFC", text[start:end]) for start, end in clusters]
-    begins = [0, *accumulate(map(len, composed))]
+    texts = [unicodedata.normalize("NFC", text[start:end]) for start, end in clusters]
+    begins = [0, *accumulate(map(len, texts))]
     ends = [end for _, end in clusters]
-    shifted = []
+    places_after = []
     for place in places:
         number = bisect_right(ends, place)
         if number == len(clusters):
-            shifted.append(begins[-1])
+            places_after.append(begins[-1])
         else:
             before = unicodedata.normalize("NFC", text[clusters[number][0] : place])
-            shifted.append(begins[number] + min(len(before), len(composed[number])))
-    return "".join(composed), shifted
+            places_after.append(begins[number] + min(len(before), len(texts[number])))
+    return "".join(texts), places_after

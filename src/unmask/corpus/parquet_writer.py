@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from unmask.corpus.marks import MARKS_TYPE
 
 SCHEMA = pa.schema([("text", pa.string()), ("source", pa.string()), ("line", pa.int64())])
-MARKED = SCHEMA.append(pa.field("spans", MARKS_TYPE))
+SCHEMA_WITH_SPANS = SCHEMA.append(pa.field("spans", MARKS_TYPE))
 ROW_GROUP = 8 << 20  # bytes of text and the rest, uncompressed
 FILE = 512 << 20
 
@@ -36,17 +36,17 @@ class DocumentWriter:
         self._folder = folder
         self._files = 0
         self._writer: pq.ParquetWriter | None = None
-        self._held: list[pa.Table] = []
-        self._held_bytes = 0
+        self._pending: list[pa.Table] = []
+        self._pending_bytes = 0
         self._written_bytes = 0
 
     def add(self, table: pa.Table) -> None:
         """Add rows behind the others."""
         self.rows += table.num_rows
         self.text_bytes += pc.sum(pc.binary_length(table["text"])).as_py() or 0
-        self._held.append(table)
-        self._held_bytes += table.nbytes
-        if self._held_bytes >= ROW_GROUP:
+        self._pending.append(table)
+        self._pending_bytes += table.nbytes
+        if self._pending_bytes >= ROW_GROUP:
             self._write()
 
     def _write(self) -> None:
@@ -54,10 +54,10 @@ class DocumentWriter:
             path = self._folder / f"{self._files:05}.parquet"
             self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
             self._files += 1
-        table = pa.concat_tables(self._held) if self._held else self._schema.empty_table()
+        table = pa.concat_tables(self._pending) if self._pending else self._schema.empty_table()
         self._writer.write_table(table, row_group_size=max(1, table.num_rows))
-        self._written_bytes += self._held_bytes
-        self._held, self._held_bytes = [], 0
+        self._written_bytes += self._pending_bytes
+        self._pending, self._pending_bytes = [], 0
         if self._written_bytes >= FILE:
             self._close()
 
@@ -72,6 +72,6 @@ class DocumentWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None and (self._held or not self._files):
+        if kind is None and (self._pending or not self._files):
             self._write()
         self._close()

@@ -28,7 +28,7 @@ from unmask.corruption.select import (
     systematic_sample_apart,
     systematic_sample_timed,
 )
-from unmask.corruption.sentinels import expand, sentinels
+from unmask.corruption.sentinels import expand_sentinels, replace_by_sentinels
 from unmask.corruption.settings import NO_USUAL, spell_setting
 from unmask.corruption.units import Units
 from unmask.errors import BadInput
@@ -52,7 +52,10 @@ class Composition:
     def settings(self) -> dict[str, Any]:
         """Every setting of the policy with its published value."""
         functions = (self.units, self.select, self.render)
-        return {**{key: value for each in functions for key, value in _settings(each).items()}, **self.defaults}
+        return {
+            **{key: value for function in functions for key, value in _defaults_of(function).items()},
+            **self.defaults,
+        }
 
     @property
     def properties(self) -> PolicyProperties:
@@ -68,7 +71,7 @@ POLICIES: dict[str, Composition] = {
     "phrase": Composition(units.marked, systematic_sample, render.replace, defaults={"kind": "phrase"}),
     "collocation": Composition(units.marked, systematic_sample, render.replace, defaults={"kind": "collocation"}),
     "ngram": Composition(units.ngrams, systematic_sample, render.replace),
-    "sentinel": Composition(units.tokens, random_segmentation, sentinels),
+    "sentinel": Composition(units.tokens, random_segmentation, replace_by_sentinels),
     "permutation": Composition(units.ngrams, systematic_sample, render.ordered, rate=1 / 6, defaults={"longest": 5}),
     "diffusion": Composition(units.tokens, systematic_sample_timed, render.masked, rate=1.0),
 }
@@ -97,24 +100,24 @@ class Policy:
     redraw: bool = True  # a new draw each epoch; false draws the same for a block's number in every epoch
 
     def __post_init__(self) -> None:
-        usual = composition(self.name).settings
+        usual = composition_named(self.name).settings
         unknown = set(self.settings) - set(usual)
         if unknown:
-            there = ", ".join(usual) or "none"
-            raise BadInput(f"policy {self.name!r} has no setting {min(unknown)!r}: it has {there}")
+            names = ", ".join(usual) or "none"
+            raise BadInput(f"policy {self.name!r} has no setting {min(unknown)!r}: it has {names}")
         _check_rate(self.rate)
         _check_split(self.settings)
 
     def __str__(self) -> str:
         """The policy as a person writes it: its name, and the settings that are not the usual ones."""
-        usual = composition(self.name).settings
-        changed = {key: value for key, value in self.settings.items() if value != usual[key]}
-        return " ".join([self.name, *(f"{key}={spell_setting(value)}" for key, value in changed.items())])
+        usual = composition_named(self.name).settings
+        changes = {key: value for key, value in self.settings.items() if value != usual[key]}
+        return " ".join([self.name, *(f"{key}={spell_setting(value)}" for key, value in changes.items())])
 
     @property
     def properties(self) -> PolicyProperties:
         """What it does, whatever it is called."""
-        return composition(self.name).properties
+        return composition_named(self.name).properties
 
     @property
     def spans(self) -> str | None:
@@ -129,38 +132,38 @@ def policy_named(name: str, rate: float | None = None, *, redraw: bool = True, *
     >>> policy_named("span", random=0.0).settings
     {'p': 0.2, 'longest': 10, 'mask': 0.8, 'random': 0.0, 'replacement': 'uniform'}
     """
-    how = composition(name)
-    chosen = {**how.settings, **settings}
-    if missing := [key for key, value in chosen.items() if value is NO_USUAL]:
-        raise BadInput(f"policy {name!r} needs the setting {missing[0]!r}: it has no usual value")
-    return Policy(name, how.rate if rate is None else rate, chosen, redraw)
+    how = composition_named(name)
+    values = {**how.settings, **settings}
+    if unset := [key for key, value in values.items() if value is NO_USUAL]:
+        raise BadInput(f"policy {name!r} needs the setting {unset[0]!r}: it has no usual value")
+    return Policy(name, how.rate if rate is None else rate, values, redraw)
 
 
-def policies_with(wanted: Callable[[PolicyProperties], bool]) -> list[str]:
+def policies_with(accepts: Callable[[PolicyProperties], bool]) -> list[str]:
     """The names of the policies whose properties are wanted, in order.
 
     >>> policies_with(lambda policy: policy.needs_sentinels)
     ['sentinel']
     """
-    return sorted(name for name, how in POLICIES.items() if wanted(how.properties))
+    return sorted(name for name, how in POLICIES.items() if accepts(how.properties))
 
 
 def corrupt(
     blocks: Blocks, policy: Policy, vocabulary: Vocabulary, *, seed: int, rate: float | None = None
 ) -> Corrupted:
     """Hide what the policy hides; `rate` overrides the policy's, for a rate that changes over training."""
-    asked = policy.rate if rate is None else _check_rate(rate)
+    target_rate = policy.rate if rate is None else _check_rate(rate)
     rows, length = blocks.ids.shape
     size = max(CHUNK // max(length, 1), 1)
     slices = [slice(begin, begin + size) for begin in range(0, rows, size)]
-    chunks = [take_rows(blocks, each) for each in slices] if rows > size else [blocks]
-    return join_examples([_corrupt(chunk, policy, vocabulary, seed, asked) for chunk in chunks])
+    chunks = [take_rows(blocks, chunk) for chunk in slices] if rows > size else [blocks]
+    return join_examples([_corrupt(chunk, policy, vocabulary, seed, target_rate) for chunk in chunks])
 
 
 def _corrupt(blocks: Blocks, policy: Policy, vocabulary: Vocabulary, seed: int, rate: float) -> Corrupted:
     how = POLICIES[policy.name]
     draws = Draws.of(seed, blocks.epoch if policy.redraw else 0, blocks.numbers)
-    settings = {each: _chosen(each, policy.settings) for each in (how.units, how.select, how.render)}
+    settings = {function: _settings_for(function, policy.settings) for function in (how.units, how.select, how.render)}
 
     together = how.units(blocks, vocabulary, draws, **settings[how.units])
     hidden = how.select(together, rate, draws, **settings[how.select])
@@ -170,24 +173,24 @@ def _corrupt(blocks: Blocks, policy: Policy, vocabulary: Vocabulary, seed: int, 
 def restore(corrupted: Corrupted) -> Ids:
     """B L: the ids before corruption."""
     if corrupted.answer is not None:
-        return expand(corrupted.ids, corrupted.answer)
+        return expand_sentinels(corrupted.ids, corrupted.answer)
     ids = corrupted.ids.copy()
     ids[corrupted.hidden] = corrupted.targets
     return ids
 
 
 @lru_cache
-def _settings(function: Callable[..., object]) -> dict[str, Any]:
+def _defaults_of(function: Callable[..., object]) -> dict[str, Any]:
     """A function's settings: its keyword-only arguments and their defaults."""
     parameters = inspect.signature(function).parameters.values()
-    return {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
+    return {parameter.name: parameter.default for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
 
 
-def _chosen(function: Callable[..., object], settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: settings[key] for key in _settings(function) if key in settings}
+def _settings_for(function: Callable[..., object], settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: settings[key] for key in _defaults_of(function) if key in settings}
 
 
-def composition(name: str) -> Composition:
+def composition_named(name: str) -> Composition:
     """How the policy of a name works."""
     if name not in POLICIES:
         raise BadInput(f"no policy is called {name!r}: there are {', '.join(POLICIES)}")

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from unmask.records import PolicyProperties
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-NAMES = frozenset(each.name for each in fields(PolicyProperties))
+NAMES = frozenset(field.name for field in fields(PolicyProperties))
 
 
 def declares(**properties: bool) -> Callable[[Function], Function]:
@@ -35,7 +35,7 @@ def declares(**properties: bool) -> Callable[[Function], Function]:
 
 def properties_of(*functions: Callable[..., object]) -> PolicyProperties:
     """What functions declare together."""
-    declared: dict[str, bool] = {}
+    flags: dict[str, bool] = {}
     for function in functions:
-        declared |= getattr(function, "properties", {})
-    return PolicyProperties(**declared)
+        flags |= getattr(function, "properties", {})
+    return PolicyProperties(**flags)

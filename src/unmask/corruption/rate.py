@@ -28,8 +28,8 @@ class Rate:
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", tuple(self.values))
         object.__setattr__(self, "places", tuple(self.places))
-        wanted = {"constant": 1, "linear": 2, "cosine": 2}.get(self.kind, len(self.values))
-        if self.kind not in KINDS or len(self.values) != wanted or not self.values:
+        count = {"constant": 1, "linear": 2, "cosine": 2}.get(self.kind, len(self.values))
+        if self.kind not in KINDS or len(self.values) != count or not self.values:
             raise BadInput(f"rate {self.kind!r} with {len(self.values)} values: {_HOW}")
         if not all(0 <= value <= 1 for value in self.values):
             raise BadInput(f"rate {max(self.values, key=abs)} is not a share of the tokens: give 0 to 1")
@@ -43,15 +43,15 @@ class Rate:
         >>> [round(Rate("cosine", (0.3, 0.1)).at(done), 2) for done in (0.0, 0.25, 0.5, 1.0)]
         [0.3, 0.27, 0.2, 0.1]
         """
-        done = min(max(progress, 0.0), 1.0)
+        share = min(max(progress, 0.0), 1.0)
         first, last = self.values[0], self.values[-1]
         if self.kind == "linear":
-            return first + (last - first) * done
+            return first + (last - first) * share
         if self.kind == "cosine":
-            return last + (first - last) * (1 + math.cos(math.pi * done)) / 2
+            return last + (first - last) * (1 + math.cos(math.pi * share)) / 2
         steps = len(self.values)
         places = self.places or [number / steps for number in range(1, steps)]
-        return self.values[sum(done >= place for place in places)]
+        return self.values[sum(share >= place for place in places)]
 
 
 def parse_rate(line: str) -> Rate:

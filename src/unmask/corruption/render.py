@@ -69,10 +69,10 @@ def bounded(
 ) -> Corrupted:
     """As `replace`, with the edges of each hidden run: what SpanBERT's boundary objective predicts from."""
     corrupted = replace(blocks, units, hidden, vocabulary, draws, mask=mask, random=random, replacement=replacement)
-    return changed(corrupted, edges=edges(blocks, corrupted.hidden))
+    return changed(corrupted, edges=run_edges(blocks, corrupted.hidden))
 
 
-def edges(blocks: Blocks, hidden: Flags) -> Ids:
+def run_edges(blocks: Blocks, hidden: Flags) -> Ids:
     """P 2: the columns just before and just after the hidden run that each hidden position stands in.
 
     column   0    1    2    3    4
@@ -116,10 +116,10 @@ def ordered(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary,
     """
     corrupted = replace(blocks, units, hidden, vocabulary, draws, mask=0.0, random=0.0)
     counts = corrupted.hidden.sum(axis=1)
-    shuffled, real = draws.shuffle(Purpose.RANK, counts)
+    shuffle, real = draws.shuffle(Purpose.RANK, counts)
     rank = np.empty(len(corrupted.targets), dtype=np.int32)
     first = np.repeat(np.cumsum(counts) - counts, counts)
-    rank[shuffled[real].astype(np.int64) + first] = np.nonzero(real)[1] + 1
+    rank[shuffle[real].astype(np.int64) + first] = np.nonzero(real)[1] + 1
     order = np.zeros(blocks.ids.shape, dtype=np.int32)
     order[corrupted.hidden] = rank
     return changed(corrupted, order=order)
@@ -127,12 +127,12 @@ def ordered(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary,
 
 def _uniformly(tokens: Ids, draw: Reals, vocabulary: Vocabulary) -> Ids:
     """Any ordinary token but the one that was there, each as likely."""
-    others = len(vocabulary.ordinary) - 1
-    if others < 1:
+    count = len(vocabulary.ordinary) - 1
+    if count < 1:
         return np.full_like(tokens, vocabulary.mask)
-    which = (draw * others).astype(np.int64)
-    which += which >= np.searchsorted(vocabulary.ordinary, tokens)  # step over the original
-    return vocabulary.ordinary[which]
+    index = (draw * count).astype(np.int64)
+    index += index >= np.searchsorted(vocabulary.ordinary, tokens)  # step over the original
+    return vocabulary.ordinary[index]
 
 
 def _by_frequency(tokens: Ids, draw: Reals, vocabulary: Vocabulary) -> Ids:
@@ -142,11 +142,11 @@ def _by_frequency(tokens: Ids, draw: Reals, vocabulary: Vocabulary) -> Ids:
     ends: Integers = np.cumsum(vocabulary.counts[vocabulary.ordinary])
     place = np.searchsorted(vocabulary.ordinary, tokens)
     originals = vocabulary.counts[tokens]
-    others = ends[-1:] - originals
-    which = (draw * others).astype(np.int64)
-    which += np.where(which >= ends[place] - originals, originals, 0)  # step over the original
-    drawn = vocabulary.ordinary[np.minimum(np.searchsorted(ends, which, side="right"), len(ends) - 1)]
-    return np.where(others > 0, drawn, _uniformly(tokens, draw, vocabulary))
+    total = ends[-1:] - originals
+    rank = (draw * total).astype(np.int64)
+    rank += np.where(rank >= ends[place] - originals, originals, 0)  # step over the original
+    replacements = vocabulary.ordinary[np.minimum(np.searchsorted(ends, rank, side="right"), len(ends) - 1)]
+    return np.where(total > 0, replacements, _uniformly(tokens, draw, vocabulary))
 
 
 REPLACEMENTS = {"uniform": _uniformly, "frequency": _by_frequency}

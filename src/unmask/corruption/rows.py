@@ -33,46 +33,46 @@ def join_examples(examples: Sequence[Corrupted]) -> Corrupted:
         return examples[0]
 
     def together(name: str) -> NDArray[Any] | None:
-        arrays = [getattr(each, name) for each in examples]
+        arrays = [getattr(example, name) for example in examples]
         return None if arrays[0] is None else np.concatenate(arrays)
 
-    same = ("edges", "order", "times", "weights", "documents")
+    optional = ("edges", "order", "times", "weights", "documents")
     return Corrupted(
-        ids=np.concatenate([each.ids for each in examples]),
-        hidden=np.concatenate([each.hidden for each in examples]),
-        targets=np.concatenate([each.targets for each in examples]),
-        units=_units(examples),
-        answer=_answers([each.answer for each in examples if each.answer is not None]),
-        **{name: together(name) for name in same},
+        ids=np.concatenate([example.ids for example in examples]),
+        hidden=np.concatenate([example.hidden for example in examples]),
+        targets=np.concatenate([example.targets for example in examples]),
+        units=_join_units(examples),
+        answer=_join_answers([example.answer for example in examples if example.answer is not None]),
+        **{name: together(name) for name in optional},
     )
 
 
-def _units(examples: Sequence[Corrupted]) -> Ids | None:
+def _join_units(examples: Sequence[Corrupted]) -> Ids | None:
     """The unit of each hidden token, numbered on through the examples."""
-    numbered: list[Ids] = []
+    units: list[Ids] = []
     before = 0
-    for each in examples:
-        if each.units is None:
+    for example in examples:
+        if example.units is None:
             return None
-        numbered.append(each.units + np.int32(before))
-        before += int(each.units[-1]) + 1 if len(each.units) else 0
-    return np.concatenate(numbered)
+        units.append(example.units + np.int32(before))
+        before += int(example.units[-1]) + 1 if len(example.units) else 0
+    return np.concatenate(units)
 
 
-def _answers(answers: Sequence[Answer]) -> Answer | None:
+def _join_answers(answers: Sequence[Answer]) -> Answer | None:
     """Answers as wide as the longest of them; what fills the others up belongs to no document."""
     if not answers:
         return None
     width = max(answer.ids.shape[1] for answer in answers)
     return Answer(
-        ids=np.concatenate([_widened(answer.ids, width, answer.pad) for answer in answers]),
-        documents=np.concatenate([_widened(answer.documents, width, 0) for answer in answers]),
+        ids=np.concatenate([_widen(answer.ids, width, answer.pad) for answer in answers]),
+        documents=np.concatenate([_widen(answer.documents, width, 0) for answer in answers]),
         sentinels=answers[0].sentinels,
         pad=answers[0].pad,
     )
 
 
-def _widened(rows: Ids, width: int, value: int) -> Ids:
+def _widen(rows: Ids, width: int, value: int) -> Ids:
     wide = np.full((len(rows), width), value, dtype=np.int32)
     wide[:, : rows.shape[1]] = rows
     return wide

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from unmask.corruption.policy import Policy, composition, corrupt, policy_named
+from unmask.corruption.policy import Policy, composition_named, corrupt, policy_named
 from unmask.corruption.rate import Rate, parse_rate
-from unmask.corruption.render import edges
+from unmask.corruption.render import run_edges
 from unmask.corruption.rows import take_rows
 from unmask.corruption.settings import parse_setting
 from unmask.errors import BadInput
@@ -47,7 +47,7 @@ class MaskingSchedule:
         return [policy for stage in self.stages for policy in stage.members]
 
     @property
-    def spanned(self) -> list[str]:
+    def span_kinds(self) -> list[str]:
         """The kinds of marked spans that it hides."""
         return sorted({policy.spans for policy in self.policies if policy.spans is not None})
 
@@ -61,9 +61,9 @@ class MaskingSchedule:
         """Whether sentinels stand for what it hides."""
         return any(policy.properties.needs_sentinels for policy in self.policies)
 
-    def policies_without(self, wanted: Callable[[PolicyProperties], bool]) -> list[str]:
+    def policies_without(self, accepts: Callable[[PolicyProperties], bool]) -> list[str]:
         """The names of its policies whose properties are not wanted, in order."""
-        return sorted({policy.name for policy in self.policies if not wanted(policy.properties)})
+        return sorted({policy.name for policy in self.policies if not accepts(policy.properties)})
 
     def __str__(self) -> str:
         """The schedule as a person writes it."""
@@ -88,20 +88,20 @@ def parse_schedule(
     except Misread as error:
         forms = "write 'span 0.7, token 0.3', 'token until 0.3; entity' or 'span p=0.5 longest=4'"
         raise BadInput(f"policy {error.text!r} is not understood: {forms}") from None
-    used = {key for stage in stages for policy in stage.members for key in policy.settings}
-    if unknown := set(settings) - used:
-        raise BadInput(f"no policy of {line!r} has a setting {min(unknown)!r}: they have {', '.join(sorted(used))}")
+    keys = {key for stage in stages for policy in stage.members for key in policy.settings}
+    if unknown := set(settings) - keys:
+        raise BadInput(f"no policy of {line!r} has a setting {min(unknown)!r}: they have {', '.join(sorted(keys))}")
     return MaskingSchedule(tuple(stages), None if rate is None else parse_rate(str(rate)))
 
 
 def _policy(words: Words, redraw: bool, settings: Mapping[str, Any]) -> Policy:
     """The policy of some words: its name and its settings, those for every policy if it has none of its own."""
-    name, *written = words
-    usual = composition(name).settings
-    chosen = {key: value for key, value in settings.items() if key in usual}
-    for key, text in (word.split("=", 1) for word in written):
-        chosen[key] = parse_setting(key, text, usual[key]) if key in usual else text
-    return policy_named(name, redraw=redraw, **chosen)
+    name, *assignments = words
+    usual = composition_named(name).settings
+    values = {key: value for key, value in settings.items() if key in usual}
+    for key, text in (word.split("=", 1) for word in assignments):
+        values[key] = parse_setting(key, text, usual[key]) if key in usual else text
+    return policy_named(name, redraw=redraw, **values)
 
 
 def _check_mixture(stage: Stage[Policy]) -> None:
@@ -121,31 +121,33 @@ def corrupt_at(
     stage, rate = masking.at(progress)
     if len(stage.members) == 1:
         return corrupt(blocks, stage.members[0], vocabulary, seed=seed, rate=rate)
-    return _mixed(blocks, stage, vocabulary, seed, rate)
+    return _corrupt_mixture(blocks, stage, vocabulary, seed, rate)
 
 
-def _mixed(blocks: Blocks, stage: Stage[Policy], vocabulary: Vocabulary, seed: int, rate: float | None) -> Corrupted:
+def _corrupt_mixture(
+    blocks: Blocks, stage: Stage[Policy], vocabulary: Vocabulary, seed: int, rate: float | None
+) -> Corrupted:
     """Each row by one policy of the mixture, drawn with its weight."""
     redraw = any(policy.redraw for policy in stage.members)
     draws = Draws.of(seed, blocks.epoch if redraw else 0, blocks.numbers)
     share = np.cumsum(stage.weights)
-    which = np.searchsorted(share[:-1] / share[-1], draws.per_row(Purpose.MIXTURE), side="right")
+    choice = np.searchsorted(share[:-1] / share[-1], draws.per_row(Purpose.MIXTURE), side="right")
 
     ids, hidden = blocks.ids.copy(), np.zeros(blocks.ids.shape, dtype=np.bool_)
     unit = np.zeros(blocks.ids.shape, dtype=np.int64)
     for number, policy in enumerate(stage.members):
-        rows = np.flatnonzero(which == number)
+        rows = np.flatnonzero(choice == number)
         examples = corrupt(take_rows(blocks, rows), policy, vocabulary, seed=seed, rate=rate)
         ids[rows], hidden[rows] = examples.ids, examples.hidden
         inside = np.zeros(examples.hidden.shape, dtype=np.int64)
         inside[examples.hidden] = np.arange(len(examples.targets)) if examples.units is None else examples.units
         unit[rows] = inside * len(stage.members) + number
     change = np.diff(unit[hidden], prepend=-1) != 0
-    bounded = any(policy.properties.edges for policy in stage.members)
+    with_edges = any(policy.properties.edges for policy in stage.members)
     return Corrupted(
         ids=ids,
         hidden=hidden,
         targets=blocks.ids[hidden],
         units=np.cumsum(change, dtype=np.int32) - np.int32(1),
-        edges=edges(blocks, hidden) if bounded else None,
+        edges=run_edges(blocks, hidden) if with_edges else None,
     )

@@ -54,7 +54,7 @@ def _turn(units: Units, rate: Rates, draws: Draws, order: Order, real: Flags) ->
     begin = draws.per_row(Purpose.TURN) * units.tokens
     end = begin + window
     over = end >= units.tokens  # the window goes round
-    first, last = _passed(units, order, real, begin, end - units.tokens * over)
+    first, last = _units_before(units, order, real, begin, end - units.tokens * over)
     number = last - first + units.counts * over
 
     hidden = np.zeros(len(units.rows), dtype=np.bool_)
@@ -64,12 +64,12 @@ def _turn(units: Units, rate: Rates, draws: Draws, order: Order, real: Flags) ->
     hidden[units.first[row] + order[row, nth].astype(np.int64)] = True
 
     empty = np.flatnonzero((number == 0) & (units.counts > 0) & (window > 0))
-    forced = draws.per_row(Purpose.FORCED)[empty] * units.counts[empty]
-    hidden[units.first[empty] + forced.astype(np.int64)] = True
+    fallback = draws.per_row(Purpose.FORCED)[empty] * units.counts[empty]
+    hidden[units.first[empty] + fallback.astype(np.int64)] = True
     return hidden
 
 
-def _passed(units: Units, order: Order, real: Flags, *places: Reals) -> list[Integers]:
+def _units_before(units: Units, order: Order, real: Flags, *places: Reals) -> list[Integers]:
     """For each place on the wheels, B of them, how many units of the row begin before it."""
     if units.single:
         return [np.ceil(place).astype(np.int64) for place in places]
@@ -105,15 +105,15 @@ def random_segmentation(units: Units, rate: float, draws: Draws, *, mean: float 
     if mean < 1:
         raise BadInput(f"mean {mean} is the average length of a hidden span: at least 1")
     tokens = units.tokens
-    asked = np.floor(rate * tokens + draws.per_row(Purpose.ROUND)) if rolled else np.rint(rate * tokens)
-    hidden = np.clip(asked.astype(np.int64), int(rate > 0), np.maximum(tokens - 1, 1)) * (tokens > 0)
+    targets = np.floor(rate * tokens + draws.per_row(Purpose.ROUND)) if rolled else np.rint(rate * tokens)
+    hidden = np.clip(targets.astype(np.int64), int(rate > 0), np.maximum(tokens - 1, 1)) * (tokens > 0)
     shown = tokens - hidden
     spans = np.rint(hidden / mean).astype(np.int64)
     spans = np.maximum(np.minimum(spans, np.minimum(hidden, shown)), 1) * (tokens > 0)
 
     lengths = np.empty((spans.sum(), 2), dtype=np.int64)
-    lengths[:, 0] = _cut(shown, spans, Purpose.CUT_SHOWN, draws)
-    lengths[:, 1] = _cut(hidden, spans, Purpose.CUT_HIDDEN, draws)
+    lengths[:, 0] = _random_cuts(shown, spans, Purpose.CUT_SHOWN, draws)
+    lengths[:, 1] = _random_cuts(hidden, spans, Purpose.CUT_HIDDEN, draws)
     flags = np.repeat(np.tile([False, True], len(lengths)), lengths.ravel())
     if not rolled:
         return flags
@@ -122,12 +122,12 @@ def random_segmentation(units: Units, rate: float, draws: Draws, *, mean: float 
     return flags[units.first[units.rows] + back]
 
 
-def _cut(things: Integers, counts: Integers, purpose: Purpose, draws: Draws) -> Integers:
+def _random_cuts(lengths: Integers, counts: Integers, purpose: Purpose, draws: Draws) -> Integers:
     """Cut each row's things into so many non-empty runs, every way as likely: the lengths, row after row."""
-    order, _ = draws.shuffle(purpose, np.maximum(things - 1, 0))
+    order, _ = draws.shuffle(purpose, np.maximum(lengths - 1, 0))
     row, nth = np.nonzero(np.arange(order.shape[1]) < (counts - 1)[:, None])
-    end = np.cumsum(things)
-    begin = end - things
+    end = np.cumsum(lengths)
+    begin = end - lengths
     cuts = np.concatenate((begin[counts > 0], begin[row] + 1 + order[row, nth].astype(np.int64)))
     cuts.sort()
     return np.diff(cuts, append=end[-1:])

@@ -1,6 +1,6 @@
 """How a gap looks to an encoder-decoder: a sentinel for each hidden run, and an answer that spells them out.
 
-In go blocks and what is hidden of them, out come shorter rows and the answers; `expand` goes back.
+In go blocks and what is hidden of them, out come shorter rows and the answers; `expand_sentinels` goes back.
 A document has its own sentinels and its own end, so that packed documents stay examples of their own.
 """
 
@@ -17,7 +17,9 @@ from unmask.records import Answer, Blocks, Corrupted, Flags, Ids, Integers, Voca
 
 
 @declares(in_place=False, needs_sentinels=True)
-def sentinels(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary, draws: Draws) -> Corrupted:
+def replace_by_sentinels(
+    blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary, draws: Draws
+) -> Corrupted:
     """Put one sentinel for each hidden run; the answer is each sentinel and its run (T5, Raffel et al. 2020).
 
     row      Thank you for inviting me to your party last week
@@ -34,7 +36,7 @@ def sentinels(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabular
     opens = (np.diff(row, prepend=-1) != 0) | (
         np.diff(document, prepend=-1) != 0
     )  # runs that are their document's first
-    stand_in = _numbered(opens, vocabulary)
+    stand_in = _sentinel_ids(opens, vocabulary)
 
     flat = blocks.ids.ravel().copy()
     targets = flat[positions]
@@ -48,40 +50,42 @@ def sentinels(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabular
         ids=ids,
         hidden=flags.reshape(blocks.ids.shape),
         targets=targets,
-        units=_spread(starts, len(positions)),
+        units=_run_numbers(starts, len(positions)),
         documents=documents,
-        answer=_answer(blocks, positions, starts, opens, stand_in, targets, vocabulary),
+        answer=_build_answer(blocks, positions, starts, opens, stand_in, targets, vocabulary),
     )
 
 
-def _numbered(opens: Flags, vocabulary: Vocabulary) -> Ids:
+def _sentinel_ids(opens: Flags, vocabulary: Vocabulary) -> Ids:
     """The sentinel of each run: the first, the second, … of its document."""
     runs = np.arange(len(opens))
     number = runs - np.maximum.accumulate(np.where(opens, runs, 0))
-    most = int(number.max(initial=-1)) + 1
-    if most > len(vocabulary.sentinels):
-        there = len(vocabulary.sentinels)
-        raise BadInput(f"a row has {most} hidden spans and the tokenizer {there} sentinels: add more, or hide less")
+    needed = int(number.max(initial=-1)) + 1
+    if needed > len(vocabulary.sentinels):
+        available = len(vocabulary.sentinels)
+        raise BadInput(
+            f"a row has {needed} hidden spans and the tokenizer {available} sentinels: add more, or hide less"
+        )
     return np.asarray(vocabulary.sentinels, dtype=np.int32)[number]
 
 
 def _close_up(flat: Ids, documents: Ids, keep: Flags, pad: int) -> tuple[Ids, Ids]:
     """Rows without the tokens that are not kept, the rest moved to the left."""
     sizes = np.count_nonzero(keep, axis=1)
-    filled = np.arange(keep.shape[1]) < sizes[:, None]
+    real = np.arange(keep.shape[1]) < sizes[:, None]
     ids = np.full(keep.shape, pad, dtype=np.int32)
-    ids[filled] = flat[keep.ravel()]
+    ids[real] = flat[keep.ravel()]
     inside = np.zeros(keep.shape, dtype=np.int32)
-    inside[filled] = documents[keep.ravel()]
+    inside[real] = documents[keep.ravel()]
     return ids, inside
 
 
-def _spread(starts: Integers, count: int) -> Ids:
+def _run_numbers(starts: Integers, count: int) -> Ids:
     """For each of `count` tokens, the number of the run it is in."""
     return np.repeat(np.arange(len(starts), dtype=np.int32), np.diff(starts, append=count))
 
 
-def _answer(
+def _build_answer(
     blocks: Blocks,
     positions: Integers,
     starts: Integers,
@@ -92,7 +96,7 @@ def _answer(
 ) -> Answer:
     """Lay out, row by row: for each document its sentinels, each followed by its tokens, then the end."""
     rows, width = blocks.ids.shape
-    run = _spread(starts, len(positions))
+    run = _run_numbers(starts, len(positions))
     document = np.cumsum(opens, dtype=np.int64) - 1  # of each run, over the batch
     place = np.arange(len(positions)) + run + 1 + document[run]  # after its sentinel and the ends before it
     row = positions // width
@@ -109,30 +113,30 @@ def _answer(
     owner[place[starts] - 1] = owner[place[starts]]
     owner[place[last] + 1] = owner[place[last]]
 
-    filled = np.arange(sizes.max(initial=0)) < sizes[:, None]
-    ids = np.full(filled.shape, vocabulary.pad, dtype=np.int32)
-    ids[filled] = flat
-    documents = np.zeros(filled.shape, dtype=np.int32)
-    documents[filled] = owner
+    real = np.arange(sizes.max(initial=0)) < sizes[:, None]
+    ids = np.full(real.shape, vocabulary.pad, dtype=np.int32)
+    ids[real] = flat
+    documents = np.zeros(real.shape, dtype=np.int32)
+    documents[real] = owner
     return Answer(ids, documents, vocabulary.sentinels, vocabulary.pad)
 
 
-def expand(ids: Ids, answer: Answer) -> Ids:
+def expand_sentinels(ids: Ids, answer: Answer) -> Ids:
     """B L: the rows with every sentinel replaced by what the answer says it stands for."""
     tokens = answer.ids[answer.documents > 0]
     begins = np.flatnonzero(np.isin(tokens, answer.sentinels))
     owner = answer.documents[answer.documents > 0]
     row = np.nonzero(answer.documents > 0)[0]
-    new = (np.diff(owner, append=-1) != 0) | (np.diff(row, append=-1) != 0)  # the end of each document
+    closes = (np.diff(owner, append=-1) != 0) | (np.diff(row, append=-1) != 0)  # the end of each document
     sizes = np.diff(begins, append=len(tokens)) - 1
-    sizes -= np.add.reduceat(new, begins) if len(begins) else 0
+    sizes -= np.add.reduceat(closes, begins) if len(begins) else 0
 
     gaps = np.isin(ids, answer.sentinels)
     repeats = np.ones(ids.shape, dtype=np.int64)
     repeats[gaps] = sizes
     flat = np.repeat(ids.ravel(), repeats.ravel())
     is_text = np.ones(len(tokens), dtype=np.bool_)
-    is_text[begins] = is_text[new] = False
+    is_text[begins] = is_text[closes] = False
     flat[np.repeat(gaps.ravel(), repeats.ravel())] = tokens[is_text]
     totals = repeats.sum(axis=1)
     begin = np.cumsum(totals) - totals

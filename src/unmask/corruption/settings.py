@@ -30,7 +30,7 @@ def parse_setting(key: str, text: str, usual: Any) -> Any:
             raise BadInput(f"setting {key}={text}: give true or false")
         return text == "true"
     try:
-        numbers = [int(part) if isinstance(usual, int) else float(part) for part in text.split("/")]
+        numbers = [int(number) if isinstance(usual, int) else float(number) for number in text.split("/")]
     except ValueError:
         numbers = []
     if not numbers or not all(map(math.isfinite, numbers)) or (usual is not None and len(numbers) > 1):

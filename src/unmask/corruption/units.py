@@ -87,8 +87,8 @@ def tokens(blocks: Blocks, vocabulary: Vocabulary, draws: Draws) -> Units:
     """Each token is a unit."""
     may = eligible(blocks, vocabulary)
     positions = np.flatnonzero(may)
-    each = np.count_nonzero(may, axis=1)
-    return Units(positions, np.arange(len(positions)), counts=each, tokens=each)
+    counts = np.count_nonzero(may, axis=1)
+    return Units(positions, np.arange(len(positions)), counts=counts, tokens=counts)
 
 
 def words(blocks: Blocks, vocabulary: Vocabulary, draws: Draws) -> Units:
@@ -109,8 +109,8 @@ def marked(blocks: Blocks, vocabulary: Vocabulary, draws: Draws, *, kind: str) -
     units    0   1    1    1    2   3   3
     """
     if kind not in blocks.spans:
-        there = ", ".join(sorted(blocks.spans)) or "none"
-        raise BadInput(f"no spans of kind {kind!r} are marked in these blocks (there are: {there})")
+        kinds = ", ".join(sorted(blocks.spans)) or "none"
+        raise BadInput(f"no spans of kind {kind!r} are marked in these blocks (there are: {kinds})")
     spans = blocks.spans[kind]
     changes = np.ones(spans.shape, dtype=np.bool_)
     np.not_equal(spans[:, 1:], spans[:, :-1], out=changes[:, 1:])
@@ -126,7 +126,7 @@ def spans(blocks: Blocks, vocabulary: Vocabulary, draws: Draws, *, p: float = 0.
     if not 0 <= p < 1 or longest < 1:
         raise BadInput(f"span p {p} and longest {longest}: p is from 0 to below 1, longest at least 1")
     shares = (1 - p) ** np.arange(longest, dtype=np.float64)
-    return _runs(blocks, words(blocks, vocabulary, draws), shares, draws)
+    return _random_runs(blocks, words(blocks, vocabulary, draws), shares, draws)
 
 
 def ngrams(
@@ -141,7 +141,7 @@ def ngrams(
     share: Reals = np.array(weights or [1 / n for n in range(1, longest + 1)], dtype=np.float64)
     if len(share) != longest or longest < 1 or share.min() < 0 or share.sum() <= 0:
         raise BadInput(f"n-grams of up to {longest} words need as many weights, none below 0: got {weights}")
-    return _runs(blocks, words(blocks, vocabulary, draws), share, draws)
+    return _random_runs(blocks, words(blocks, vocabulary, draws), share, draws)
 
 
 def document_starts(blocks: Blocks) -> Flags:
@@ -159,36 +159,36 @@ def between(may: Flags, boundaries: Flags) -> Units:
     """
     positions = np.flatnonzero(may)
     begins = boundaries[may]
-    carried = np.searchsorted(positions, np.flatnonzero(boundaries & ~may))
-    begins[carried[carried < len(positions)]] = True
+    next_eligible = np.searchsorted(positions, np.flatnonzero(boundaries & ~may))
+    begins[next_eligible[next_eligible < len(positions)]] = True
     return Units.of(positions, np.flatnonzero(begins), np.count_nonzero(may, axis=1))
 
 
-def _runs(blocks: Blocks, each: Units, weights: Reals, draws: Draws) -> Units:
+def _random_runs(blocks: Blocks, units: Units, weights: Reals, draws: Draws) -> Units:
     """Cut each row's units into runs of random lengths, 1, 2, … with these weights, anew in each document.
 
     The lengths of a row are drawn one after the other and summed, so a run's length does not depend on where
     it stands; only the last one of a document may be cut short.
     """
-    starts = np.zeros(len(each.rows), dtype=np.bool_)
-    starts[_cumulated(each, weights, draws)] = True
-    document = blocks.documents.ravel()[each.positions[each.starts]]
+    starts = np.zeros(len(units.rows), dtype=np.bool_)
+    starts[_run_begins(units, weights, draws)] = True
+    document = blocks.documents.ravel()[units.positions[units.starts]]
     starts |= np.diff(document, prepend=0) != 0
     first = np.flatnonzero(starts)
-    return Units.of(each.positions, each.starts[first], each.tokens)
+    return Units.of(units.positions, units.starts[first], units.tokens)
 
 
-def _cumulated(each: Units, weights: Reals, draws: Draws) -> Integers:
+def _run_begins(units: Units, weights: Reals, draws: Draws) -> Integers:
     """The units at which a run begins if lengths are drawn until each row is full."""
     share = weights / weights.sum()
     mean = float(share @ np.arange(1, len(share) + 1))
-    width = int(each.counts.max(initial=0) / mean) + 8
+    width = int(units.counts.max(initial=0) / mean) + 8
     while True:  # a width too small is doubled: the first lengths stay the same, as they are keyed by their number
         lengths = 1 + np.searchsorted(np.cumsum(share)[:-1], draws.grid(Purpose.LENGTH, width), side="right")
         ends = np.cumsum(lengths, axis=1)
-        if (ends[:, -1] >= each.counts).all():
+        if (ends[:, -1] >= units.counts).all():
             break
         width *= 2
     begins = ends - lengths
-    runs: Integers = (begins + each.first[:, None])[begins < each.counts[:, None]]
+    runs: Integers = (begins + units.first[:, None])[begins < units.counts[:, None]]
     return runs

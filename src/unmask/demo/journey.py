@@ -17,17 +17,17 @@ from rich.table import Table
 from rich.text import Text
 
 from unmask import progress
-from unmask.console.documents import documents
+from unmask.console.documents import document_counts
 from unmask.console.hiding import draw_shown
 from unmask.evaluation.intrinsic import evaluate
 from unmask.inference.fill import fill
-from unmask.inference.show import show
+from unmask.inference.show import show_text
 from unmask.models.families.family import build_model
 from unmask.models.init import set_unigram_bias
-from unmask.models.load import Loaded, load_model
+from unmask.models.load import LoadedModel, load_model
 from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.recipes import recipe_named
-from unmask.quantities import bar
+from unmask.quantities import format_bar
 from unmask.results import Demonstrated, Evaluated, Filled, Prepared
 from unmask.runs.directory import Run
 from unmask.tokens.prepare import prepare
@@ -61,24 +61,24 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
     chapter(console, "2", "Corrupt", "15 % of the tokens are hidden: masked, replaced or kept")
     blanks = held_out_blanks(dataset, SENTENCES)
     sentence = blanks[0].text.replace("[MASK]", blanks[0].answer)
-    hidden = show(dataset.tokenizer(), sentence, seed=seed)
+    shown = show_text(dataset.tokenizer(), sentence, seed=seed)
     colour = console.color_system is not None
-    console.print(Padding(draw_shown(hidden, width=console.width - 4, colour=colour), (0, 2)))
+    console.print(Padding(draw_shown(shown, width=console.width - 4, colour=colour), (0, 2)))
 
     chapter(console, "3", "Pretrain", "an encoder learns to restore them from both sides")
     plan = recipe_named("tiny")  # in so short a time it gets further than a larger one
-    before = untrained(dataset, plan.family, plan.size, plan.settings.length, seed)
+    model = untrained_model(dataset, plan.family, plan.size, plan.settings.length, seed)
     texts = [blank.text for blank in blanks]
-    guesses = fill(before, texts, top=5)
+    before = fill(model, texts, top=5)
     trained = pretrain(data, run, plan, Budget(minutes=minutes), seed=seed)
     evaluated = evaluate(run, data)
     console.print(improvement(run, evaluated))
 
     chapter(console, "4", "Use", "five sentences it never saw, a word hidden in each")
-    filled = fill(load_model(run), texts, top=5)
-    console.print(before_and_after(blanks, guesses, filled))
+    after = fill(load_model(run), texts, top=5)
+    console.print(before_and_after(blanks, before, after))
     return Demonstrated(
-        prepared=prepared, trained=trained, evaluated=evaluated, before=tuple(guesses), after=tuple(filled)
+        prepared=prepared, trained=trained, evaluated=evaluated, before=tuple(before), after=tuple(after)
     )
 
 
@@ -92,8 +92,8 @@ def corpus_in_figures(prepared: Prepared) -> Padding:
     table = Table(box=None, show_header=False, padding=(0, 2))
     table.add_column(style="dim")
     table.add_column(justify="right", style="bold")
-    for what, count in documents(prepared):
-        table.add_row(f"documents {what}", f"{count:,}")
+    for fate, count in document_counts(prepared):
+        table.add_row(f"documents {fate}", f"{count:,}")
     table.add_row("tokens to train on", f"{prepared.tokens['train']:,}")
     table.add_row("tokens held out", f"{prepared.tokens['valid']:,}")
     table.add_row("vocabulary", f"{prepared.vocabulary:,}")
@@ -102,8 +102,8 @@ def corpus_in_figures(prepared: Prepared) -> Padding:
 
 def held_out_blanks(dataset: Dataset, count: int) -> list[Blank]:
     """Sentences of held-out documents from all over the text, each with its most common longer word hidden."""
-    found = [blank for text in dataset.texts("valid") if (blank := _blank(text, dataset))]
-    return found[:: max(1, len(found) // count)][:count]
+    blanks = [blank for text in dataset.texts("valid") if (blank := _blank(text, dataset))]
+    return blanks[:: max(1, len(blanks) // count)][:count]
 
 
 def _blank(text: str, dataset: Dataset) -> Blank | None:
@@ -122,11 +122,11 @@ def _blank(text: str, dataset: Dataset) -> Blank | None:
     return None
 
 
-def untrained(dataset: Dataset, family: str, size: str, length: int, seed: int) -> Loaded:
+def untrained_model(dataset: Dataset, family: str, size: str, length: int, seed: int) -> LoadedModel:
     """The model as it is before its first step."""
     model = build_model(family, size, dataset.vocabulary, length=length, dropout=0.0, seed=seed).eval()
     set_unigram_bias(model, dataset.vocabulary.counts)
-    return Loaded(dataset.path, model, dataset.tokenizer(), dataset.vocabulary, length)
+    return LoadedModel(dataset.path, model, dataset.tokenizer(), dataset.vocabulary, length)
 
 
 def improvement(run: Path, evaluated: Evaluated) -> Padding:
@@ -141,7 +141,7 @@ def improvement(run: Path, evaluated: Evaluated) -> Padding:
         for prefix, when in (("validation_", f"step {figures['step']:,}"), ("final_", "[bold]all that is held out[/]")):
             if f"{prefix}loss" in figures:
                 loss, accuracy = figures[f"{prefix}loss"], figures[f"{prefix}accuracy"]
-                table.add_row(when, f"{loss:.2f}", f"{accuracy:.1%}", f"[green]{bar(accuracy, 40)}[/]")
+                table.add_row(when, f"{loss:.2f}", f"{accuracy:.1%}", f"[green]{format_bar(accuracy, 40)}[/]")
     return Padding(table, (1, 2))
 
 
@@ -153,16 +153,16 @@ def before_and_after(blanks: list[Blank], before: list[Filled], after: list[Fill
     for blank, early, late in zip(blanks, before, after, strict=True):
         head, tail = blank.text.split("[MASK]")
         table.add_row("text", Text.assemble(head, (blank.answer, "bold underline"), tail))
-        table.add_row("before", _guessed(early, blank.answer))
-        table.add_row("after", _guessed(late, blank.answer))
+        table.add_row("before", _guess_line(early, blank.answer))
+        table.add_row("after", _guess_line(late, blank.answer))
         table.add_row()
     return Padding(table, (0, 2))
 
 
-def _guessed(filled: Filled, answer: str) -> Text:
+def _guess_line(result: Filled, answer: str) -> Text:
     """Guesses with their probabilities; the right one stands out."""
     guesses = [
         Text.assemble((guess.token, "bold green" if guess.token == answer else ""), f" {guess.probability:.0%}")
-        for guess in filled.blanks[0]
+        for guess in result.blanks[0]
     ]
     return Text(" · ").join(guesses)

@@ -21,7 +21,7 @@ from unmask.errors import BadInput
 from unmask.progress import task
 from unmask.records import Blocks, Corrupted, Flags, Integers, Reals, Vocabulary
 from unmask.results import Audited
-from unmask.tokens.pack import AROUND, cut, packed, read_blocks
+from unmask.tokens.pack import AROUND, cut_documents, pack_pieces, read_blocks
 from unmask.tokens.spans.lexicon import Lexicon, mark_phrases
 from unmask.tokens.spans.marked import Spans, mark_blocks, marked_spans
 from unmask.tokens.spans.phrases import phrase_lexicon
@@ -30,8 +30,8 @@ from unmask.tokens.tokenizer.sentinels import sentinels_for
 
 BATCH = 64  # blocks at a time
 BINS = 21  # stretches of a row that are drawn
-TESTED = 7  # stretches that are tested: few, for a p-value that holds on a few hundred rows
-FEWEST = 20 * TESTED  # rows below which there is no p-value
+TEST_BINS = 7  # stretches that are tested: few, for a p-value that holds on a few hundred rows
+FEWEST = 20 * TEST_BINS  # rows below which there is no p-value
 
 
 def audit_data(
@@ -56,8 +56,8 @@ def audit_data(
     batches = _batches(dataset, split, length, blocks, seed, spans)
     if phrases:
         lexicon = phrase_lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
-        for kind in masking.spanned:
-            batches = _marked(batches, lexicon, dataset.vocabulary, kind)
+        for kind in masking.span_kinds:
+            batches = _with_phrases(batches, lexicon, dataset.vocabulary, kind)
     return audit(batches, masking, dataset.vocabulary, seed=seed)
 
 
@@ -67,9 +67,9 @@ def audit(batches: Iterable[Blocks], masking: MaskingSchedule, vocabulary: Vocab
     kinds = dict.fromkeys(("masked", "random", "kept", "sentinel"), 0)
     tallies: list[Tally] = []
     for blocks in batches:
-        began = perf_counter()
+        start = perf_counter()
         corrupted = corrupt_at(blocks, masking, vocabulary, seed=seed)
-        seconds += perf_counter() - began
+        seconds += perf_counter() - start
         all_tokens += blocks.ids.size
         tallies.append(_tally(blocks, corrupted, vocabulary))
         for kind, number in _kinds(corrupted, vocabulary).items():
@@ -87,7 +87,7 @@ def audit(batches: Iterable[Blocks], masking: MaskingSchedule, vocabulary: Vocab
         rows=len(rows),
         tokens=tokens,
         hidden=hidden,
-        asked=_asked(masking),
+        asked=_target_rate(masking),
         rate=hidden / max(tokens, 1),
         rate_low=float(low),
         rate_high=float(high),
@@ -120,13 +120,15 @@ def _tally(blocks: Blocks, corrupted: Corrupted, vocabulary: Vocabulary) -> Tall
     units = np.zeros(0, dtype=np.int32) if corrupted.units is None else corrupted.units
     odd = 0
     if corrupted.answer is None:
-        shown = corrupted.ids[corrupted.hidden]
-        odd = int((vocabulary.is_special[shown] & (shown != vocabulary.mask) & (shown != corrupted.targets)).sum())
+        shown_ids = corrupted.ids[corrupted.hidden]
+        odd = int(
+            (vocabulary.is_special[shown_ids] & (shown_ids != vocabulary.mask) & (shown_ids != corrupted.targets)).sum()
+        )
     return Tally(
         tokens=np.count_nonzero(may, axis=1),
         hidden=np.count_nonzero(corrupted.hidden, axis=1),
-        bin_tokens=_binned(may),
-        bin_hidden=_binned(corrupted.hidden),
+        bin_tokens=_bin_counts(may),
+        bin_hidden=_bin_counts(corrupted.hidden),
         lengths=np.bincount(np.bincount(units)) if len(units) else np.zeros(1, dtype=np.int64),
         specials_hidden=int((corrupted.hidden & ~may).sum()),
         specials_shown=odd,
@@ -134,21 +136,21 @@ def _tally(blocks: Blocks, corrupted: Corrupted, vocabulary: Vocabulary) -> Tall
 
 
 def _sum(tallies: list[Tally]) -> Tally:
-    lengths = np.zeros(max(len(each.lengths) for each in tallies), dtype=np.int64)
-    for each in tallies:
-        lengths[: len(each.lengths)] += each.lengths
+    lengths = np.zeros(max(len(tally.lengths) for tally in tallies), dtype=np.int64)
+    for tally in tallies:
+        lengths[: len(tally.lengths)] += tally.lengths
     return Tally(
-        tokens=np.concatenate([each.tokens for each in tallies]),
-        hidden=np.concatenate([each.hidden for each in tallies]),
-        bin_tokens=np.concatenate([each.bin_tokens for each in tallies]),
-        bin_hidden=np.concatenate([each.bin_hidden for each in tallies]),
+        tokens=np.concatenate([tally.tokens for tally in tallies]),
+        hidden=np.concatenate([tally.hidden for tally in tallies]),
+        bin_tokens=np.concatenate([tally.bin_tokens for tally in tallies]),
+        bin_hidden=np.concatenate([tally.bin_hidden for tally in tallies]),
         lengths=lengths,
-        specials_hidden=sum(each.specials_hidden for each in tallies),
-        specials_shown=sum(each.specials_shown for each in tallies),
+        specials_hidden=sum(tally.specials_hidden for tally in tallies),
+        specials_shown=sum(tally.specials_shown for tally in tallies),
     )
 
 
-def _binned(flags: Flags) -> Integers:
+def _bin_counts(flags: Flags) -> Integers:
     """B K: how many flags each stretch of each row has."""
     edges = np.arange(BINS + 1) * flags.shape[1] // BINS
     total = np.zeros((len(flags), flags.shape[1] + 1), dtype=np.int64)
@@ -160,12 +162,12 @@ def _kinds(corrupted: Corrupted, vocabulary: Vocabulary) -> dict[str, int]:
     """How the hidden tokens are shown."""
     if corrupted.answer is not None:
         return {"sentinel": len(corrupted.targets)}
-    shown = corrupted.ids[corrupted.hidden]
-    masked, kept = shown == vocabulary.mask, shown == corrupted.targets
-    return {"masked": int(masked.sum()), "kept": int(kept.sum()), "random": int((~masked & ~kept).sum())}
+    shown_ids = corrupted.ids[corrupted.hidden]
+    is_mask, is_same = shown_ids == vocabulary.mask, shown_ids == corrupted.targets
+    return {"masked": int(is_mask.sum()), "kept": int(is_same.sum()), "random": int((~is_mask & ~is_same).sum())}
 
 
-def _asked(masking: MaskingSchedule) -> float | None:
+def _target_rate(masking: MaskingSchedule) -> float | None:
     stage, rate = masking.at(0.0)
     rates = {policy.rate for policy in stage.members}
     if any(policy.properties.timed for policy in stage.members):
@@ -181,7 +183,7 @@ def _evenness(hidden: Integers, tokens: Integers) -> float | None:
     """
     if len(hidden) < FEWEST:
         return None
-    hidden, tokens = (each.reshape(len(each), TESTED, -1).sum(axis=2) for each in (hidden, tokens))
+    hidden, tokens = (counts.reshape(len(counts), TEST_BINS, -1).sum(axis=2) for counts in (hidden, tokens))
     share = hidden.sum(axis=1) / tokens.sum(axis=1)
     excess: Reals = hidden - share[:, None] * tokens
     mean = excess.mean(axis=0)
@@ -196,7 +198,7 @@ def _batches(
     dataset: Dataset, split: str, length: int, blocks: int, seed: int, spans: Mapping[str, Spans]
 ) -> Iterator[Blocks]:
     stream = dataset.split(split)
-    packing = packed(cut(stream.ends, length - AROUND), length, seed=seed, epoch=0)
+    packing = pack_pieces(cut_documents(stream.ends, length - AROUND), length, seed=seed, epoch=0)
     count = min(blocks, packing.blocks)
     with task("Auditing", total=count) as step:
         for begin in range(0, count, BATCH):
@@ -206,5 +208,5 @@ def _batches(
             step(end - begin)
 
 
-def _marked(batches: Iterator[Blocks], lexicon: Lexicon, vocabulary: Vocabulary, kind: str) -> Iterator[Blocks]:
+def _with_phrases(batches: Iterator[Blocks], lexicon: Lexicon, vocabulary: Vocabulary, kind: str) -> Iterator[Blocks]:
     return (mark_phrases(blocks, lexicon, vocabulary, kind=kind) for blocks in batches)

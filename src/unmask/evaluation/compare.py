@@ -14,19 +14,19 @@ from typing import Any
 
 from unmask.errors import BadInput
 from unmask.evaluation import intrinsic
-from unmask.evaluation.chart import chart
+from unmask.evaluation.chart import draw_chart
 from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.evaluation.features import encoder_of, load_encoder
 from unmask.evaluation.ledger import Ledger, open_ledger
 from unmask.evaluation.likelihood import bits_per_byte
-from unmask.evaluation.probes import majority, probe
-from unmask.evaluation.questions import ProbeTask, labelled_texts, order, punctuation, tagged_words
-from unmask.files import saving, sha256_of, write_json
+from unmask.evaluation.probes import majority_score, probe_score
+from unmask.evaluation.questions import ProbeTask, labelled_texts, order_task, punctuation_task, tagged_words
+from unmask.files import explain_disk_errors, sha256_of, write_json
 from unmask.planning.cost import cost_of
 from unmask.pretraining.pretrain import Pretraining, pretrain
 from unmask.pretraining.settings import Recipe
 from unmask.progress import say
-from unmask.results import ComparedRun, Comparison, Figure, Probed, plain
+from unmask.results import ComparedRun, Comparison, Figure, Probed, to_plain
 from unmask.tokens.held_out import HELD_OUT_LENGTH
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint
@@ -58,12 +58,12 @@ class Setting:
     ledger: Ledger
     interruption: Interruption
 
-    def once(self, entry: Entry, what: str, find: Any) -> Any:
+    def once(self, entry: Entry, stage: str, find: Any) -> Any:
         """Find something out about a recipe, if it is not known; then is a good moment to stop."""
-        answer = self.ledger.once(f"{entry.recipe.name}: {what}", find)
+        answer = self.ledger.once(f"{entry.recipe.name}: {stage}", find)
         if self.interruption.pending:
             raise self.interruption.error(
-                f"stopped after {what} of {entry.recipe.name}, saved in {self.out}; "
+                f"stopped after {stage} of {entry.recipe.name}, saved in {self.out}; "
                 "the same command with --resume goes on"
             )
         return answer
@@ -82,48 +82,48 @@ def compare(
     resume: bool = False,
 ) -> Comparison:
     """Train recipes under one budget, of time, tokens or floating-point work, and ask them the same."""
-    check(recipes, budget, flops)
+    check_comparison(recipes, budget, flops)
     dataset = Dataset.open(data)
-    questions = asked_questions(dataset, probe_texts, probe_tags)
+    questions = probe_tasks(dataset, probe_texts, probe_tags)
     entries = [entry_of(recipe, dataset, seed, budget, flops) for recipe in recipes]
-    asked = {
-        "recipes": {each.name: asdict(each) for each in recipes},
+    settings = {
+        "recipes": {recipe.name: asdict(recipe) for recipe in recipes},
         "data": dataset.fingerprint,
         "budget": {**asdict(budget), "flops": flops},
         "seed": seed,
-        "files": [sha256_of(each) for each in (probe_texts, probe_tags) if each is not None],
+        "files": [sha256_of(file) for file in (probe_texts, probe_tags) if file is not None],
     }
-    with open_ledger(out, asked, resume=resume) as ledger, interruptible() as interruption:
+    with open_ledger(out, settings, resume=resume) as ledger, interruptible() as interruption:
         setting = Setting(dataset, out, seed, questions, ledger, interruption)
         runs = tuple(compared_run(entry, setting) for entry in entries)
         comparison = Comparison(
             path=out,
             data=data,
-            budget={name: value for name, value in asked["budget"].items() if value is not None},  # type: ignore[attr-defined]
+            budget={name: value for name, value in settings["budget"].items() if value is not None},  # type: ignore[attr-defined]
             seed=seed,
             runs=runs,
             plot=out / "compare.png",
         )
-        write_json(out / "compare.json", plain(asdict(comparison)))
-        with saving(out):
-            comparison.plot.write_bytes(chart(comparison))
-            (out / "README.md").write_text(readme(comparison), encoding="utf-8")
+        write_json(out / "compare.json", to_plain(asdict(comparison)))
+        with explain_disk_errors(out):
+            comparison.plot.write_bytes(draw_chart(comparison))
+            (out / "README.md").write_text(comparison_readme(comparison), encoding="utf-8")
     return comparison
 
 
-def readme(comparison: Comparison) -> str:
+def comparison_readme(comparison: Comparison) -> str:
     """The tables, in Markdown."""
-    parts = [f"# {', '.join(each.recipe for each in comparison.runs)}, under the same budget"]
-    parts.append(
+    sections = [f"# {', '.join(run.recipe for run in comparison.runs)}, under the same budget"]
+    sections.append(
         "What is defined for each of them, with 95 % intervals; one seed. `compare.json` has the same and more."
     )
     for heads, lines in comparison_tables(comparison):
         rule = ["---", *["---:"] * (len(heads) - 1)]
-        parts.append("\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *lines)))
-    return "\n\n".join([*parts, f"![compare.png]({comparison.plot.name})"]) + "\n"
+        sections.append("\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *lines)))
+    return "\n\n".join([*sections, f"![compare.png]({comparison.plot.name})"]) + "\n"
 
 
-def check(recipes: Sequence[Recipe], budget: Budget, flops: float | None) -> None:
+def check_comparison(recipes: Sequence[Recipe], budget: Budget, flops: float | None) -> None:
     """Refuse what cannot be meant."""
     names = [recipe.name for recipe in recipes]
     if not names:
@@ -136,17 +136,17 @@ def check(recipes: Sequence[Recipe], budget: Budget, flops: float | None) -> Non
         raise BadInput(f"--flops {flops}: give a number above 0")
 
 
-def asked_questions(dataset: Dataset, probe_texts: Path | None, probe_tags: Path | None) -> tuple[ProbeTask, ...]:
+def probe_tasks(dataset: Dataset, probe_texts: Path | None, probe_tags: Path | None) -> tuple[ProbeTask, ...]:
     """The two that held-out text answers itself, where there is enough of it, and those of the user's files."""
     texts = list(dataset.texts("valid"))
-    own = [asked for asked in (order(texts), punctuation(texts)) if asked.enough]
-    if len(own) < 2:
+    tasks = [task for task in (order_task(texts), punctuation_task(texts)) if task.is_enough]
+    if len(tasks) < 2:
         say("[yellow]too little held-out text for the probes order and punctuation: prepare with a larger --valid[/]")
     if probe_texts is not None:
-        own.append(labelled_texts(probe_texts))
+        tasks.append(labelled_texts(probe_texts))
     if probe_tags is not None:
-        own.append(tagged_words(probe_tags))
-    return tuple(own)
+        tasks.append(tagged_words(probe_tags))
+    return tuple(tasks)
 
 
 def entry_of(recipe: Recipe, dataset: Dataset, seed: int, budget: Budget, flops: float | None) -> Entry:
@@ -172,73 +172,75 @@ def compared_run(entry: Entry, setting: Setting) -> ComparedRun:
     say(f"[bold cyan]{recipe.name}[/]")
 
     def train() -> Any:
-        return plain(asdict(pretrain(setting.dataset.path, run, recipe, entry.budget, seed=setting.seed, resume=True)))
+        return to_plain(
+            asdict(pretrain(setting.dataset.path, run, recipe, entry.budget, seed=setting.seed, resume=True))
+        )
 
-    trained = setting.once(entry, "training", train)
+    training = setting.once(entry, "training", train)
     masked = None
     if entry.masked:
-        masked = setting.once(entry, "masks", lambda: restored(run / str(entry.masked), entry, setting))
-    text = setting.once(entry, "likelihood", lambda: likelihood(run, trained["steps"], entry, setting))
+        masked = setting.once(entry, "masks", lambda: mask_figures(run / str(entry.masked), entry, setting))
+    text = setting.once(entry, "likelihood", lambda: likelihood(run, training["steps"], entry, setting))
     return ComparedRun(
         recipe=recipe.name,
         run=run,
-        parameters=trained["parameters"],
-        steps=trained["steps"],
-        tokens=trained["tokens"],
-        seconds=trained["seconds"],
-        tokens_per_second=trained["tokens"] / max(1e-9, trained["seconds"]),
-        masked_loss=figure(masked and masked["loss"]),
-        masked_accuracy=figure(masked and masked["accuracy"]),
-        hidden_bits_per_byte=figure(masked and masked["bits_per_byte"]),
-        text_bits_per_byte=figure(text),
+        parameters=training["parameters"],
+        steps=training["steps"],
+        tokens=training["tokens"],
+        seconds=training["seconds"],
+        tokens_per_second=training["tokens"] / max(1e-9, training["seconds"]),
+        masked_loss=figure_from_json(masked and masked["loss"]),
+        masked_accuracy=figure_from_json(masked and masked["accuracy"]),
+        hidden_bits_per_byte=figure_from_json(masked and masked["bits_per_byte"]),
+        text_bits_per_byte=figure_from_json(text),
         text_bound=entry.bound,
-        figures=trained["figures"],
-        probes={question.name: probed(question, run, entry, setting) for question in setting.questions},
+        figures=training["figures"],
+        probes={question.name: probe_result(question, run, entry, setting) for question in setting.questions},
     )
 
 
-def restored(model: Path, entry: Entry, setting: Setting) -> dict[str, Any]:
+def mask_figures(model: Path, entry: Entry, setting: Setting) -> dict[str, Any]:
     """What it makes of the fixed masks."""
     length = min(HELD_OUT_LENGTH, entry.recipe.settings.length)
-    found = intrinsic.evaluate(model, setting.dataset.path, length=length)
-    return {"loss": asdict(found.loss), "accuracy": asdict(found.top1), "bits_per_byte": asdict(found.bits_per_byte)}
+    result = intrinsic.evaluate(model, setting.dataset.path, length=length)
+    return {"loss": asdict(result.loss), "accuracy": asdict(result.top1), "bits_per_byte": asdict(result.bits_per_byte)}
 
 
 def likelihood(run: Path, steps: int, entry: Entry, setting: Setting) -> dict[str, float] | None:
     """What held-out text costs it, where its objective says so."""
     pretraining = Pretraining.of(setting.dataset, entry.recipe, setting.seed)
     session = Session.begin(pretraining.job(), steps)
-    saved = checkpoint.newest(run / "checkpoints")
-    if saved is None:
+    newest = checkpoint.newest(run / "checkpoints")
+    if newest is None:
         return None
-    session.restore(saved)
-    found = bits_per_byte(session.learner, pretraining.validation(session.learner))
-    return None if found is None else asdict(found)
+    session.restore(newest)
+    cost = bits_per_byte(session.learner, pretraining.validation(session.learner))
+    return None if cost is None else asdict(cost)
 
 
-def probed(question: ProbeTask, run: Path, entry: Entry, setting: Setting) -> Probed:
+def probe_result(question: ProbeTask, run: Path, entry: Entry, setting: Setting) -> Probed:
     """What can be read off its vectors, after training and before."""
 
     def untrained() -> dict[str, float]:
         pretraining = Pretraining.of(setting.dataset, entry.recipe, setting.seed)
         model = pretraining.objective.exports(pretraining.learner())[MODEL].model
-        return asdict(probe(encoder_of(model, setting.dataset.tokenizer()), question))
+        return asdict(probe_score(encoder_of(model, setting.dataset.tokenizer()), question))
 
-    name, tested = question.name, int(question.tested.sum())
-    score = setting.once(entry, name, lambda: asdict(probe(load_encoder(run / MODEL), question)))
+    name, test_count = question.name, int(question.is_test.sum())
+    score = setting.once(entry, name, lambda: asdict(probe_score(load_encoder(run / MODEL), question)))
     before = setting.once(entry, f"{name} before training", untrained)
     return Probed(
         kind=question.kind,
         score=Figure(**score),
         untrained=Figure(**before),
-        majority=majority(question),
-        learnt=len(question.items) - tested,
-        tested=tested,
+        majority=majority_score(question),
+        learnt=len(question.items) - test_count,
+        tested=test_count,
     )
 
 
-def figure(found: dict[str, float | None] | None) -> Figure | None:
+def figure_from_json(fields: dict[str, float | None] | None) -> Figure | None:
     """A figure as it comes back from JSON, where an interval that is not known is null."""
-    if not found:
+    if not fields:
         return None
-    return Figure(**{name: float("nan") if value is None else value for name, value in found.items()})
+    return Figure(**{name: float("nan") if value is None else value for name, value in fields.items()})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from unmask.quantities import brief, duration, with_interval
+from unmask.quantities import format_count, format_duration, with_interval
 from unmask.results import ComparedRun, Comparison, Figure
 
 
@@ -18,36 +18,36 @@ def comparison_tables(result: Comparison) -> Iterator[tuple[tuple[str, ...], lis
         ("recipe", "parameters", "steps", "tokens", "time", "tokens/s"),
         [
             (
-                each.recipe,
-                brief(each.parameters),
-                f"{each.steps:,}",
-                brief(each.tokens),
-                duration(each.seconds),
-                f"{each.tokens_per_second:,.0f}",
+                run.recipe,
+                format_count(run.parameters),
+                f"{run.steps:,}",
+                format_count(run.tokens),
+                format_duration(run.seconds),
+                f"{run.tokens_per_second:,.0f}",
             )
-            for each in runs
+            for run in runs
         ],
     )
     yield (
         ("", "masked loss", "masked accuracy", "text, bits a byte"),
         [
-            (each.recipe, _cell(each.masked_loss, ".2f"), _cell(each.masked_accuracy, ".1%"), _text_bits(each))
-            for each in runs
+            (run.recipe, _cell(run.masked_loss, ".2f"), _cell(run.masked_accuracy, ".1%"), _text_bits(run))
+            for run in runs
         ],
     )
     for name, first in runs[0].probes.items():
         measure = "accuracy" if first.kind == "classification" else "F1 of tags"
         rows: list[tuple[str, ...]] = [
-            (each.recipe, _cell(probed.score, ".1%"), _cell(probed.untrained, ".1%"), f"{probed.majority:.1%}")
-            for each in runs
-            for probed in (each.probes[name],)
+            (run.recipe, _cell(probe.score, ".1%"), _cell(probe.untrained, ".1%"), f"{probe.majority:.1%}")
+            for run in runs
+            for probe in (run.probes[name],)
         ]
         yield (f"probe {name}", measure, "before training", "most frequent"), rows
 
 
-def _text_bits(each: ComparedRun) -> str:
-    cell = _cell(each.text_bits_per_byte, ".3f")
-    return f"≤ {cell}" if each.text_bound and each.text_bits_per_byte else cell
+def _text_bits(run: ComparedRun) -> str:
+    cell = _cell(run.text_bits_per_byte, ".3f")
+    return f"≤ {cell}" if run.text_bound and run.text_bits_per_byte else cell
 
 
 def _cell(figure: Figure | None, form: str) -> str:

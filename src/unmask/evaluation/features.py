@@ -21,7 +21,7 @@ from unmask.models.locate import model_directory
 from unmask.progress import task
 from unmask.records import Integers, Reals
 from unmask.tokens.bucket import batches_by_length
-from unmask.tokens.tokenizer.encode import Encoded, encode
+from unmask.tokens.tokenizer.encode import EncodedText, encode
 from unmask.tokens.tokenizer.load import load_tokenizer
 
 AT_ONCE = 8192  # tokens in a forward pass
@@ -86,7 +86,7 @@ def word_vectors(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[R
     return by_sentence
 
 
-def _first_tokens(words: Sequence[str], row: Encoded) -> Integers:
+def _first_tokens(words: Sequence[str], row: EncodedText) -> Integers:
     """W: the number of the token that each word begins in; some tokenizers count the space before it in."""
     assert row.offsets is not None
     begins = np.cumsum([0, *(len(word) + 1 for word in words[:-1])])
@@ -95,13 +95,13 @@ def _first_tokens(words: Sequence[str], row: Encoded) -> Integers:
 
 
 @torch.inference_mode()
-def _vectors(encoder: Encoder, rows: Sequence[Encoded]) -> Iterator[tuple[int, Reals]]:
+def _vectors(encoder: Encoder, rows: Sequence[EncodedText]) -> Iterator[tuple[int, Reals]]:
     """The number of each row, and L D vectors of its tokens without those around them; rows of like length together."""
     opening, closing = encoder.around
     room = (encoder.length or max((len(row.ids) for row in rows), default=0) + 2) - len(opening) - len(closing)
     inside = [row.ids[:room].tolist() for row in rows]
     with task("Reading", total=len(rows)) as step:
-        for numbers in batches_by_length([len(each) + 2 for each in inside], tokens=AT_ONCE):
+        for numbers in batches_by_length([len(tokens) + 2 for tokens in inside], tokens=AT_ONCE):
             batch = [[*opening, *inside[number], *closing] or [0] for number in numbers]
             for number, vectors in zip(numbers.tolist(), _forward(encoder, batch), strict=True):
                 begin = len(opening)

@@ -15,7 +15,7 @@ from unmask.records import Integers, Reals
 from unmask.results import Figure
 
 
-def mean(values: NDArray[np.floating], documents: Integers) -> Figure:
+def mean_figure(values: NDArray[np.floating], documents: Integers) -> Figure:
     """The mean over all tokens, known as well as a sample of whole documents tells it.
 
     Tokens of one document go together, so documents are what was sampled: the mean is a ratio of two sums
@@ -26,21 +26,21 @@ def mean(values: NDArray[np.floating], documents: Integers) -> Figure:
         return Figure(nan, nan, nan)
     _, clusters = np.unique(documents, return_inverse=True)
     sums: Reals = np.bincount(clusters, weights=values)  # type: ignore[assignment]
-    return ratio(sums, np.bincount(clusters).astype(np.float64))
+    return ratio_figure(sums, np.bincount(clusters).astype(np.float64))
 
 
-def ratio(parts: Reals, wholes: Reals) -> Figure:
-    """Σ parts / Σ wholes over what was sampled, each with a part and a whole; one alone tells no interval."""
-    value, count = float(parts.sum() / wholes.sum()), len(parts)
+def ratio_figure(numerators: Reals, denominators: Reals) -> Figure:
+    """Σ numerators / Σ denominators over what was sampled, each with one of both; one alone tells no interval."""
+    value, count = float(numerators.sum() / denominators.sum()), len(numerators)
     if count < 2:
         return Figure(value, nan, nan)
-    residuals = parts - value * wholes
-    deviation = sqrt(count / (count - 1) * float(residuals @ residuals)) / float(wholes.sum())
-    half = float(t.ppf(0.975, count - 1)) * deviation
-    return Figure(value, value - half, value + half)
+    residuals = numerators - value * denominators
+    deviation = sqrt(count / (count - 1) * float(residuals @ residuals)) / float(denominators.sum())
+    half_width = float(t.ppf(0.975, count - 1)) * deviation
+    return Figure(value, value - half_width, value + half_width)
 
 
-def share(flags: NDArray[np.bool_], documents: Integers) -> Figure:
+def share_figure(flags: NDArray[np.bool_], documents: Integers) -> Figure:
     """The part that is true; its interval stays between 0 and 1."""
-    figure = mean(flags.astype(np.float64), documents)
+    figure = mean_figure(flags.astype(np.float64), documents)
     return Figure(figure.value, *np.clip((figure.low, figure.high), 0.0, 1.0).tolist())

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from unmask.errors import BadInput, Damaged
 from unmask.evaluation.frequency import BANDS, token_bands, word_ranks
-from unmask.evaluation.intervals import mean, share
+from unmask.evaluation.intervals import mean_figure, share_figure
 from unmask.models.inputs import as_inputs
-from unmask.models.load import Loaded, load_model
+from unmask.models.load import LoadedModel, load_model
 from unmask.models.sparse import logits_at
 from unmask.progress import task
 from unmask.records import Batch, Flags, Ids, Integers
@@ -81,24 +81,24 @@ def evaluate(
     """
     if not 0 < rate <= 1:
         raise BadInput(f"--rate {rate}: give a fraction above 0, at most 1")
-    loaded, dataset = load_model(model), Dataset.open(data)
-    if length < 3 or (loaded.length is not None and length > loaded.length):
-        raise BadInput(f"--length {length}: this model takes rows of 3 to {loaded.length or inf:,} tokens")
+    lm, dataset = load_model(model), Dataset.open(data)
+    if length < 3 or (lm.length is not None and length > lm.length):
+        raise BadInput(f"--length {length}: this model takes rows of 3 to {lm.length or inf:,} tokens")
     sample = dataset.sample("train", SAMPLE)
-    text = encode_documents(loaded, dataset.texts("valid"), word_ranks(sample))
-    examples = HeldOutSet.of(text, loaded.vocabulary, length=length, rate=rate, seed=seed)
-    restored = restore_hidden(loaded, examples, text, limit, batch)
-    counts = _training_counts(loaded, dataset, sample)
-    return figures(model, data, restored, counts, len(text.ids) / text.bytes)
+    text = encode_documents(lm, dataset.texts("valid"), word_ranks(sample))
+    examples = HeldOutSet.of(text, lm.vocabulary, length=length, rate=rate, seed=seed)
+    tokens = restore_hidden(lm, examples, text, limit, batch)
+    counts = _training_counts(lm, dataset, sample)
+    return summarize_tokens(model, data, tokens, counts, len(text.ids) / text.bytes)
 
 
-def encode_documents(loaded: Loaded, texts: Iterable[str], rank: Mapping[str, int]) -> Text:
+def encode_documents(lm: LoadedModel, texts: Iterable[str], rank: Mapping[str, int]) -> Text:
     """Encode documents with the model's tokenizer."""
     ids, starts, sizes, of_word, size = [], [], [], [], 0
     documents = iter(texts)
     with task("Encoding") as step:
         while batch := list(islice(documents, AT_ONCE)):
-            for text, document in zip(batch, encode(loaded.tokenizer, batch, offsets=True), strict=True):
+            for text, document in zip(batch, encode(lm.tokenizer, batch, offsets=True), strict=True):
                 assert document.offsets is not None
                 ids.append(document.ids)
                 starts.append(document.word_starts)
@@ -113,50 +113,52 @@ def encode_documents(loaded: Loaded, texts: Iterable[str], rank: Mapping[str, in
 
 
 @torch.inference_mode()
-def restore_hidden(loaded: Loaded, examples: HeldOutSet, text: Text, limit: int | None, tokens: int) -> RestoredTokens:
+def restore_hidden(lm: LoadedModel, examples: HeldOutSet, text: Text, limit: int | None, tokens: int) -> RestoredTokens:
     """Have the model restore every hidden token."""
     batches, pieces = [], examples.packing.pieces
     with task("Evaluating", total=min(limit or len(text.ids), len(text.ids))) as step:
         for held_out in examples.batches(tokens, limit):
             batch = held_out.batch
-            losses, ranks = _judged(loaded, batch)
+            losses, ranks = _judge(lm, batch)
             rows, columns = np.divmod(batch.predicted, batch.ids.shape[1])
-            piece = batch.numbers[rows]
-            places = pieces.starts[piece] + columns - 1  # in the text; the opening token comes first in a row
-            kinds = _kinds(batch.ids.reshape(-1)[batch.predicted], batch.targets, loaded.vocabulary.mask)
-            batches.append((batch.targets, pieces.documents[piece], kinds, text.bands[places], losses, ranks))
+            numbers = batch.numbers[rows]
+            places = pieces.starts[numbers] + columns - 1  # in the text; the opening token comes first in a row
+            kinds = _kinds(batch.ids.reshape(-1)[batch.predicted], batch.targets, lm.vocabulary.mask)
+            batches.append((batch.targets, pieces.documents[numbers], kinds, text.bands[places], losses, ranks))
             step(int(pieces.lengths[batch.numbers].sum()))
     if not sum(len(targets) for targets, *_ in batches):
         raise BadInput("the held-out text has no token to hide; prepare the data from more text")
     return RestoredTokens(*(np.concatenate(arrays) for arrays in zip(*batches, strict=True)))
 
 
-def _judged(loaded: Loaded, batch: Batch) -> tuple[NDArray[np.float64], Integers]:
+def _judge(lm: LoadedModel, batch: Batch) -> tuple[NDArray[np.float64], Integers]:
     """The loss of each hidden token, and how many tokens the model puts before it (of equals, the lower ids)."""
-    device = loaded.model.device
-    predicted, targets = (torch.from_numpy(each).to(device) for each in (batch.predicted, batch.targets))
-    logits = logits_at(loaded.model, predicted, **as_inputs(loaded.model, batch)).float()
-    there = logits.gather(1, targets[:, None])
-    losses = (logits.logsumexp(-1) - there[:, 0]).double()
+    device = lm.model.device
+    predicted, targets = (torch.from_numpy(array).to(device) for array in (batch.predicted, batch.targets))
+    logits = logits_at(lm.model, predicted, **as_inputs(lm.model, batch)).float()
+    target_logits = logits.gather(1, targets[:, None])
+    losses = (logits.logsumexp(-1) - target_logits[:, 0]).double()
     if not losses.isfinite().all():
-        raise Damaged(f"{loaded.path}: the model gives numbers that are not finite; its weights are damaged")
+        raise Damaged(f"{lm.path}: the model gives numbers that are not finite; its weights are damaged")
     lower = torch.arange(logits.shape[1], device=device) < targets[:, None]
-    ranks = ((logits > there) | ((logits == there) & lower)).sum(-1)
+    ranks = ((logits > target_logits) | ((logits == target_logits) & lower)).sum(-1)
     return losses.cpu().numpy(), ranks.cpu().numpy()
 
 
-def figures(model: Path, data: Path, restored: RestoredTokens, counts: Integers, tokens_per_byte: float) -> Evaluated:
+def summarize_tokens(
+    model: Path, data: Path, tokens: RestoredTokens, counts: Integers, tokens_per_byte: float
+) -> Evaluated:
     """Sum up what was restored, against what frequencies alone would do.
 
     `context_bits` is the entropy of the hidden tokens' frequencies minus the loss. Knowing frequencies alone
     costs the entropy, so the difference is what the model took from the context, and a lower bound on what is
     in it: a better model takes more, and the plug-in entropy of a sample is biased low.
     """
-    targets, documents = restored.targets, restored.documents
-    loss = mean(restored.losses, documents)
-    seen = np.bincount(targets)
-    surprise = -np.log2(seen[targets] / len(targets))  # its mean is the plug-in entropy
-    smoothed = (counts + 1) / (counts.sum() + len(counts))
+    targets, documents = tokens.targets, tokens.documents
+    loss = mean_figure(tokens.losses, documents)
+    frequencies = np.bincount(targets)
+    surprise = -np.log2(frequencies[targets] / len(targets))  # its mean is the plug-in entropy
+    unigram = (counts + 1) / (counts.sum() + len(counts))
     return Evaluated(
         model=str(model),
         data=str(data),
@@ -164,40 +166,40 @@ def figures(model: Path, data: Path, restored: RestoredTokens, counts: Integers,
         documents=len(np.unique(documents)),
         loss=loss,
         perplexity=_through(_exp, loss),
-        top1=share(restored.ranks < 1, documents),
-        top5=share(restored.ranks < 5, documents),
+        top1=share_figure(tokens.ranks < 1, documents),
+        top5=share_figure(tokens.ranks < 5, documents),
         bits_per_byte=_through(lambda nats: nats / log(2) * tokens_per_byte, loss),
-        context_bits=mean(surprise - restored.losses / log(2), documents),
+        context_bits=mean_figure(surprise - tokens.losses / log(2), documents),
         most_frequent_top1=float((targets == counts.argmax()).mean()),
-        unigram_loss=float(-np.log(smoothed[targets]).mean()),
-        by_kind=_by(KINDS, restored.kinds, restored),
-        by_frequency=_by(BANDS, restored.bands, restored),
+        unigram_loss=float(-np.log(unigram[targets]).mean()),
+        by_kind=_by(KINDS, tokens.kinds, tokens),
+        by_frequency=_by(BANDS, tokens.bands, tokens),
     )
 
 
-def _by(names: tuple[str, ...], groups: NDArray[np.int8], restored: RestoredTokens) -> dict[str, Breakdown]:
+def _by(names: tuple[str, ...], groups: NDArray[np.int8], tokens: RestoredTokens) -> dict[str, Breakdown]:
     """The figures of each group that has a hidden token."""
-    figures = {}
+    breakdowns = {}
     for number, name in enumerate(names):
         if (inside := groups == number).any():
-            loss = mean(restored.losses[inside], restored.documents[inside])
-            top1 = share(restored.ranks[inside] < 1, restored.documents[inside])
-            figures[name] = Breakdown(positions=int(inside.sum()), loss=loss, top1=top1)
-    return figures
+            loss = mean_figure(tokens.losses[inside], tokens.documents[inside])
+            top1 = share_figure(tokens.ranks[inside] < 1, tokens.documents[inside])
+            breakdowns[name] = Breakdown(positions=int(inside.sum()), loss=loss, top1=top1)
+    return breakdowns
 
 
-def _kinds(seen: Integers, targets: Integers, mask: int) -> NDArray[np.int8]:
+def _kinds(shown_ids: Integers, targets: Integers, mask: int) -> NDArray[np.int8]:
     """What the model saw at hidden positions: 0 the mask, 1 a random token, 2 the token itself."""
-    return np.where(seen == mask, 0, np.where(seen == targets, 2, 1)).astype(np.int8)
+    return np.where(shown_ids == mask, 0, np.where(shown_ids == targets, 2, 1)).astype(np.int8)
 
 
-def _training_counts(loaded: Loaded, dataset: Dataset, sample: list[str]) -> Integers:
+def _training_counts(lm: LoadedModel, dataset: Dataset, sample: list[str]) -> Integers:
     """How often the model's tokens occur in the training text, or in a sample if its tokenizer is foreign."""
     trained_on = dataset.tokenizer().backend_tokenizer.to_str()
-    if trained_on == loaded.tokenizer.backend_tokenizer.to_str():
+    if trained_on == lm.tokenizer.backend_tokenizer.to_str():
         return dataset.counts
-    counts = np.zeros(loaded.vocabulary.size, dtype=np.int64)
-    for document in encode(loaded.tokenizer, sample):
+    counts = np.zeros(lm.vocabulary.size, dtype=np.int64)
+    for document in encode(lm.tokenizer, sample):
         counts += np.bincount(document.ids, minlength=len(counts))
     return counts
 

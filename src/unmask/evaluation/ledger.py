@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from unmask.files import sealed, write_json
-from unmask.results import plain
+from unmask.files import with_seal, write_json
+from unmask.results import to_plain
 from unmask.runs.directory import claim_directory, read_sealed, refuse_differences
 
 NAME, LOCK = "progress.json", ".comparing"  # a lock of its own: the directory is no run
@@ -28,8 +28,8 @@ class Ledger:
     def once(self, name: str, find: Callable[[], Any]) -> Any:
         """The answer of this name, a JSON value: known, or found now."""
         if name not in self.answers:
-            self.answers[name] = json.loads(json.dumps(plain(find())))
-            write_json(self.file, sealed({"asked": self.settings, "found": self.answers}))
+            self.answers[name] = json.loads(json.dumps(to_plain(find())))
+            write_json(self.file, with_seal({"asked": self.settings, "found": self.answers}))
         return self.answers[name]
 
 

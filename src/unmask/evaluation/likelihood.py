@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from torch.nn import Module
 
-from unmask.evaluation.intervals import ratio
+from unmask.evaluation.intervals import ratio_figure
 from unmask.pretraining.validation import MaskedValidation, measure_objective
 from unmask.progress import task
 from unmask.records import Integers
@@ -32,25 +32,25 @@ def bits_per_byte(learner: Module, validation: MaskedValidation) -> Figure | Non
     bits, tokens = [], []
     with task("Weighing", total=GROUPS) as step:
         for number in np.unique(group):
-            some = np.flatnonzero(group == number)
+            members = np.flatnonzero(group == number)
             # each group has draws of its own, or their costs would be alike by chance
-            apart = replace(examples, packing=_only(packing, some), seed=examples.seed + int(number))
+            apart = replace(examples, packing=_select_pieces(packing, members), seed=examples.seed + int(number))
             sums = measure_objective(learner, validation.objective, apart)
             if "bits_per_token" not in sums.figures:
                 return None
-            tokens.append(int(packing.pieces.lengths[some].sum()))
+            tokens.append(int(packing.pieces.lengths[members].sum()))
             bits.append(sums.figures["bits_per_token"] * tokens[-1])
             step(1)
     per_byte = validation.dataset.tokens_per_byte
-    cost = ratio(np.array(bits), np.array(tokens, dtype=np.float64))
+    cost = ratio_figure(np.array(bits), np.array(tokens, dtype=np.float64))
     return Figure(cost.value * per_byte, cost.low * per_byte, cost.high * per_byte)
 
 
-def _only(packing: Packing, pieces: Integers) -> Packing:
+def _select_pieces(packing: Packing, numbers: Integers) -> Packing:
     """Some pieces of a packing in which each is alone in its row."""
-    chosen = packing.pieces
-    chosen = replace(
-        chosen, starts=chosen.starts[pieces], lengths=chosen.lengths[pieces], documents=chosen.documents[pieces]
+    pieces = packing.pieces
+    pieces = replace(
+        pieces, starts=pieces.starts[numbers], lengths=pieces.lengths[numbers], documents=pieces.documents[numbers]
     )
-    count = np.arange(len(pieces) + 1)
-    return replace(packing, pieces=chosen, order=count[:-1], edges=count)
+    count = np.arange(len(numbers) + 1)
+    return replace(packing, pieces=pieces, order=count[:-1], edges=count)

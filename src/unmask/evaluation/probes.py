@@ -41,17 +41,17 @@ class Rows:
 
     labels: Labels
     documents: Integers
-    tested: Flags
+    is_test: Flags
 
 
 def rows_of(question: ProbeTask) -> Rows:
     """The labels of a question, flat."""
     tags = [(labels,) if isinstance(labels, str) else labels for labels in question.labels]
-    counts = [len(each) for each in tags]
+    counts = [len(labels) for labels in tags]
     return Rows(
-        np.array([tag for each in tags for tag in each]),
+        np.array([tag for labels in tags for tag in labels]),
         np.repeat(question.documents, counts),
-        np.repeat(question.tested, counts),
+        np.repeat(question.is_test, counts),
     )
 
 
@@ -62,38 +62,38 @@ def vectors_of(encoder: Encoder, question: ProbeTask) -> Reals:
     return np.concatenate(word_vectors(encoder, question.items))
 
 
-def probe(encoder: Encoder, question: ProbeTask) -> Figure:
+def probe_score(encoder: Encoder, question: ProbeTask) -> Figure:
     """How well a linear probe on a model's vectors answers a question."""
     rows, vectors = rows_of(question), vectors_of(encoder, question)
-    learnt, tested = ~rows.tested, rows.tested
-    fitted = fit(vectors[learnt], rows.labels[learnt], rows.documents[learnt])
-    return score(rows.labels[tested], fitted.predict(vectors[tested]), rows.documents[tested])
+    train, test = ~rows.is_test, rows.is_test
+    classifier = fit_classifier(vectors[train], rows.labels[train], rows.documents[train])
+    return f1_figure(rows.labels[test], classifier.predict(vectors[test]), rows.documents[test])
 
 
-def majority(question: ProbeTask) -> float:
+def majority_score(question: ProbeTask) -> float:
     """The score of always saying the most frequent label."""
     rows = rows_of(question)
-    labels, counts = np.unique(rows.labels[~rows.tested], return_counts=True)
-    true = rows.labels[rows.tested]
-    return score(true, np.full(len(true), labels[counts.argmax()]), rows.documents[rows.tested]).value
+    labels, counts = np.unique(rows.labels[~rows.is_test], return_counts=True)
+    true = rows.labels[rows.is_test]
+    return f1_figure(true, np.full(len(true), labels[counts.argmax()]), rows.documents[rows.is_test]).value
 
 
-def fit(vectors: Reals, labels: Labels, documents: Integers) -> Pipeline:
+def fit_classifier(vectors: Reals, labels: Labels, documents: Integers) -> Pipeline:
     """A logistic regression on standardised vectors, with the settings that serve a fifth of the documents best."""
     aside = np.isin(documents, np.unique(documents)[::5])
     use = np.flatnonzero(~aside)
     use = use[:: -(-len(use) // CHOOSING) or 1]
     choices = list(product(STRENGTHS, WEIGHTS if NONE in labels else WEIGHTS[:1]))
 
-    def served(choice: tuple[float, str | None]) -> float:
-        said = _fitted(choice, vectors[use], labels[use]).predict(vectors[aside])
-        return float(_f1(judged(labels[aside], said).sum(1)))
+    def held_out_f1(choice: tuple[float, str | None]) -> float:
+        predictions = _fit(choice, vectors[use], labels[use]).predict(vectors[aside])
+        return float(_f1(confusions(labels[aside], predictions).sum(1)))
 
-    best = max(choices, key=served) if len(np.unique(labels[use])) > 1 else choices[0]
-    return _fitted(best, vectors, labels)
+    best = max(choices, key=held_out_f1) if len(np.unique(labels[use])) > 1 else choices[0]
+    return _fit(best, vectors, labels)
 
 
-def _fitted(choice: tuple[float, str | None], vectors: Reals, labels: Labels) -> Pipeline:
+def _fit(choice: tuple[float, str | None], vectors: Reals, labels: Labels) -> Pipeline:
     strength, weight = choice
     regression = LogisticRegression(C=strength, class_weight=weight, max_iter=ITERATIONS, tol=1e-3)
     pipeline = make_pipeline(StandardScaler(), regression)
@@ -102,22 +102,22 @@ def _fitted(choice: tuple[float, str | None], vectors: Reals, labels: Labels) ->
         return pipeline.fit(vectors, labels)
 
 
-def score(true: Labels, said: Labels, documents: Integers) -> Figure:
+def f1_figure(true: Labels, predictions: Labels, documents: Integers) -> Figure:
     """F1 over everything but "O", 2·tp / (2·tp + fp + fn); where nothing is "O" that is the accuracy.
 
     The interval is from 1,000 samples of as many documents, drawn with replacement.
     """
     _, clusters = np.unique(documents, return_inverse=True)
-    counts = np.stack([np.bincount(clusters, weights=each) for each in judged(true, said)], axis=1)  # D 3
-    drawn = np.random.default_rng(0).integers(len(counts), size=(RESAMPLES, len(counts)))
-    low, high = np.quantile(_f1(counts[drawn].sum(1)), (0.025, 0.975))
+    counts = np.stack([np.bincount(clusters, weights=flags) for flags in confusions(true, predictions)], axis=1)  # D 3
+    resamples = np.random.default_rng(0).integers(len(counts), size=(RESAMPLES, len(counts)))
+    low, high = np.quantile(_f1(counts[resamples].sum(1)), (0.025, 0.975))
     return Figure(float(_f1(counts.sum(0))), float(low), float(high))
 
 
-def judged(true: Labels, said: Labels) -> Flags:
+def confusions(true: Labels, predictions: Labels) -> Flags:
     """3 N: right, mistaken for a tag, and missed."""
-    same = true == said
-    return np.stack([same & (true != NONE), ~same & (said != NONE), ~same & (true != NONE)])
+    correct = true == predictions
+    return np.stack([correct & (true != NONE), ~correct & (predictions != NONE), ~correct & (true != NONE)])
 
 
 def _f1(counts: Reals) -> Reals:

@@ -26,9 +26,9 @@ from unmask.records import Flags, Integers
 NONE = "O"  # the label of a word that has none, as CoNLL writes it
 SENTENCE = re.compile(r"(?<=[.!?])\s+")
 WORDS = (5, 30)  # in a sentence whose order is asked for
-WINDOW, LEAST = 40, 10  # words in a stretch of text whose punctuation is asked for
+WINDOW, MIN_WINDOW = 40, 10  # words in a stretch of text whose punctuation is asked for
 MARKS = {",": "COMMA", ".": "STOP"}
-MOST = {"classification": 4000, "tagging": 1500}  # items, an even sample of all there are
+MAX_ITEMS = {"classification": 4000, "tagging": 1500}  # items, an even sample of all there are
 FEWEST = 20  # items on either side, below which nothing is asked
 
 
@@ -43,55 +43,55 @@ class ProbeTask:
     documents: Integers  # N: which document each item is of
 
     @property
-    def tested(self) -> Flags:
+    def is_test(self) -> Flags:
         """N: the items of two documents in five are tested on; the others are learnt from."""
         flags: Flags = self.documents % 5 < 2
         return flags
 
     @property
-    def enough(self) -> bool:
+    def is_enough(self) -> bool:
         """Whether there are items on both sides, and something to tell apart."""
-        tested = int(self.tested.sum())
-        learnt = {
+        test_count = int(self.is_test.sum())
+        train_labels = {
             label
-            for labels, kept in zip(self.labels, ~self.tested, strict=True)
-            if kept
+            for labels, is_train in zip(self.labels, ~self.is_test, strict=True)
+            if is_train
             for label in ((labels,) if isinstance(labels, str) else labels)
         }
-        return min(tested, len(self.items) - tested) >= FEWEST and len(learnt) > 1
+        return min(test_count, len(self.items) - test_count) >= FEWEST and len(train_labels) > 1
 
 
-def question(name: str, kind: str, given: Iterable[tuple[int, Sequence[str] | str, Sequence[str] | str]]) -> ProbeTask:
+def probe_task(name: str, kind: str, rows: Iterable[tuple[int, Sequence[str] | str, Sequence[str] | str]]) -> ProbeTask:
     """A question of (document, item, labels), an even sample if there are very many."""
-    every = list(given)
-    every = every[:: -(-len(every) // MOST[kind]) or 1]
-    documents = np.array([document for document, _, _ in every], dtype=np.int64)
-    items, labels = ([each[place] for each in every] for place in (1, 2))
+    sample = list(rows)
+    sample = sample[:: -(-len(sample) // MAX_ITEMS[kind]) or 1]
+    documents = np.array([document for document, _, _ in sample], dtype=np.int64)
+    items, labels = ([row[place] for row in sample] for place in (1, 2))
     return ProbeTask(name, kind, tuple(items), tuple(labels), documents)  # type: ignore[arg-type]
 
 
-def order(texts: Iterable[str], seed: int = 0) -> ProbeTask:
+def order_task(texts: Iterable[str], seed: int = 0) -> ProbeTask:
     """Sentences, of every second of which, at random, two neighbouring words inside are exchanged."""
     rng = np.random.default_rng(seed)
 
-    def made() -> Iterator[tuple[int, str, str]]:
+    def rows() -> Iterator[tuple[int, str, str]]:
         for document, text in enumerate(texts):
             for sentence in _sentences(text):
                 words = sentence.split()
                 if pairs := _exchangeable(words):
-                    place, exchanged = pairs[int(rng.integers(len(pairs)))], bool(rng.random() < 0.5)
-                    if exchanged:
+                    place, exchange = pairs[int(rng.integers(len(pairs)))], bool(rng.random() < 0.5)
+                    if exchange:
                         words[place], words[place + 1] = words[place + 1], words[place]
-                    yield document, " ".join(words), "exchanged" if exchanged else "as written"
+                    yield document, " ".join(words), "exchanged" if exchange else "as written"
 
-    return question("order", "classification", made())
+    return probe_task("order", "classification", rows())
 
 
 def _sentences(text: str) -> Iterator[str]:
-    least, most = WORDS
+    fewest, most = WORDS
     for paragraph in text.splitlines():
         for sentence in SENTENCE.split(paragraph.strip()):
-            if least <= len(sentence.split()) <= most and sentence.endswith((".", "!", "?")):
+            if fewest <= len(sentence.split()) <= most and sentence.endswith((".", "!", "?")):
                 yield sentence
 
 
@@ -106,57 +106,57 @@ def _exchangeable(words: Sequence[str]) -> list[int]:
     return [n for n in inside if plain[n] and plain[n + 1] and words[n] != words[n + 1]]
 
 
-def punctuation(texts: Iterable[str]) -> ProbeTask:
+def punctuation_task(texts: Iterable[str]) -> ProbeTask:
     """Stretches of 40 words without their commas and full stops, each word labelled by what stood after it."""
 
-    def made() -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
+    def rows() -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
         for document, text in enumerate(texts):
-            marked = list(_marked(text.split()))
-            for begin in range(0, len(marked) - LEAST + 1, WINDOW):
-                words, labels = zip(*marked[begin : begin + WINDOW], strict=True)
+            pairs = list(_label_words(text.split()))
+            for begin in range(0, len(pairs) - MIN_WINDOW + 1, WINDOW):
+                words, labels = zip(*pairs[begin : begin + WINDOW], strict=True)
                 yield document, words, labels
 
-    return question("punctuation", "tagging", made())
+    return probe_task("punctuation", "tagging", rows())
 
 
-def _marked(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _label_words(words: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Words with what stood after them; a mark that stands alone belongs to the word before it.
 
-    >>> list(_marked("Yes , the U.S. won, it seems.".split()))
+    >>> list(_label_words("Yes , the U.S. won, it seems.".split()))
     [('Yes', 'COMMA'), ('the', 'O'), ('U.S', 'STOP'), ('won', 'COMMA'), ('it', 'O'), ('seems', 'STOP')]
     """
-    held: tuple[str, str] | None = None
+    pending: tuple[str, str] | None = None
     for word in words:
         bare = word.rstrip(",.")
         label = MARKS[word[len(bare)]] if len(bare) < len(word) else NONE
         if not bare:
-            held = (held[0], label) if held else None
+            pending = (pending[0], label) if pending else None
             continue
-        if held:
-            yield held
-        held = bare, label
-    if held:
-        yield held
+        if pending:
+            yield pending
+        pending = bare, label
+    if pending:
+        yield pending
 
 
 def labelled_texts(path: Path) -> ProbeTask:
     """JSONL with a text and its label on each line."""
-    given = []
+    rows = []
     for number, line in _lines(path):
         try:
-            said = json.loads(line)
-            text, label = said["text"], said["label"]
+            record = json.loads(line)
+            text, label = record["text"], record["label"]
         except (ValueError, KeyError, TypeError) as error:
             raise BadInput(f'{path}:{number}: not {{"text": …, "label": …}} in JSON ({error})') from error
         if not isinstance(text, str) or isinstance(label, dict | list | None):
             raise BadInput(f"{path}:{number}: text must be a string, and label a string or a number")
-        given.append((number, text, str(label)))
-    return _usable(path, question(path.name, "classification", given))
+        rows.append((number, text, str(label)))
+    return _usable(path, probe_task(path.name, "classification", rows))
 
 
 def tagged_words(path: Path) -> ProbeTask:
     """A token, a tab and its tag on each line, a blank line between sentences."""
-    given: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
+    rows: list[tuple[int, tuple[str, ...], tuple[str, ...]]] = []
     words: list[tuple[str, str]] = []
     for number, line in [*_lines(path, blank=True), (0, "")]:
         token, tab, tag = line.partition("\t")
@@ -166,9 +166,9 @@ def tagged_words(path: Path) -> ProbeTask:
             raise BadInput(f"{path}:{number}: not a token, a tab and its tag")
         elif words:
             tokens, tags = zip(*words, strict=True)
-            given.append((len(given), tokens, tags))
+            rows.append((len(rows), tokens, tags))
             words = []
-    return _usable(path, question(path.name, "tagging", given))
+    return _usable(path, probe_task(path.name, "tagging", rows))
 
 
 def _lines(path: Path, *, blank: bool = False) -> Iterator[tuple[int, str]]:
@@ -181,9 +181,9 @@ def _lines(path: Path, *, blank: bool = False) -> Iterator[tuple[int, str]]:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _usable(path: Path, asked: ProbeTask) -> ProbeTask:
-    if not asked.enough:
+def _usable(path: Path, task: ProbeTask) -> ProbeTask:
+    if not task.is_enough:
         raise BadInput(
-            f"{path}: has {len(asked.items)} items: give {5 * FEWEST // 2} or more, with two labels or more among them"
+            f"{path}: has {len(task.items)} items: give {5 * FEWEST // 2} or more, with two labels or more among them"
         )
-    return asked
+    return task

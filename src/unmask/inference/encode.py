@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unmask.models.load import Loaded
+from unmask.models.load import LoadedModel
 from unmask.records import Ids
 from unmask.tokens.tokenizer.encode import encode
 
@@ -24,12 +24,12 @@ class Row(NamedTuple):
     offsets: NDArray[np.int32]  # L 2, the first character of each and the one after its last; 0 0 at both ends
 
 
-def encode_rows(loaded: Loaded, texts: Sequence[str], *, blanks: bool = False) -> list[Row]:
+def encode_rows(lm: LoadedModel, texts: Sequence[str], *, blanks: bool = False) -> list[Row]:
     """Texts as rows; a text never spells a special token, except for the mask, where texts have blanks."""
-    keep = frozenset({loaded.vocabulary.mask}) if blanks else frozenset[int]()
-    start, end = np.int32(loaded.vocabulary.start), np.int32(loaded.vocabulary.end)
+    keep = frozenset({lm.vocabulary.mask}) if blanks else frozenset[int]()
+    start, end = np.int32(lm.vocabulary.start), np.int32(lm.vocabulary.end)
     rows = []
-    for encoded in encode(loaded.tokenizer, texts, offsets=True, keep=keep):
-        assert encoded.offsets is not None  # asked for
-        rows.append(Row(np.r_[start, encoded.ids, end], np.pad(encoded.offsets, ((1, 1), (0, 0)))))
+    for row in encode(lm.tokenizer, texts, offsets=True, keep=keep):
+        assert row.offsets is not None  # asked for
+        rows.append(Row(np.r_[start, row.ids, end], np.pad(row.offsets, ((1, 1), (0, 0)))))
     return rows

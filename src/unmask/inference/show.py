@@ -22,7 +22,7 @@ from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.sentinels import add_sentinels, sentinel_vocabulary
 
 
-def show(
+def show_text(
     tokenizer: PreTrainedTokenizerFast,
     text: str,
     policy: str = "token",
@@ -39,11 +39,11 @@ def show(
     else:
         vocabulary = vocabulary_of(tokenizer)
     blocks = _row(tokenizer, text, vocabulary)
-    for kind in masking.spanned:
+    for kind in masking.span_kinds:
         if not phrases:
             raise BadInput(f"policy {kind!r} hides spans: give --phrases, a file with a phrase a line")
         blocks = mark_phrases(blocks, phrase_lexicon(tokenizer, phrases), vocabulary, kind=kind)
-    return _shown(policy, blocks, masking, vocabulary, tokenizer, seed)
+    return _show_row(policy, blocks, masking, vocabulary, tokenizer, seed)
 
 
 def show_all(
@@ -56,29 +56,29 @@ def show_all(
 ) -> list[Shown]:
     """One text under every policy; those that hide marked spans need phrases."""
     names = [name for name, how in POLICIES.items() if phrases or not how.properties.needs_spans]
-    return [show(tokenizer, text, name, rate=rate, seed=seed, phrases=phrases) for name in names]
+    return [show_text(tokenizer, text, name, rate=rate, seed=seed, phrases=phrases) for name in names]
 
 
 def _with_sentinels(tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
     """The tokenizer with sentinels, a copy if it has too few."""
     from copy import deepcopy
 
-    made = deepcopy(tokenizer)
-    add_sentinels(made)
-    return made
+    copy = deepcopy(tokenizer)
+    add_sentinels(copy)
+    return copy
 
 
 def _row(tokenizer: PreTrainedTokenizerFast, text: str, vocabulary: Vocabulary) -> Blocks:
     """The text as one block, with its opening and closing token."""
-    (encoded,) = encode(tokenizer, [text])
-    if not len(encoded.ids):
+    (row,) = encode(tokenizer, [text])
+    if not len(row.ids):
         raise BadInput("the text is empty: there is nothing to hide")
-    ids = np.concatenate(([vocabulary.start], encoded.ids, [vocabulary.end])).astype(np.int32)[None]
-    starts = np.concatenate(([False], encoded.word_starts, [False]))[None]
+    ids = np.concatenate(([vocabulary.start], row.ids, [vocabulary.end])).astype(np.int32)[None]
+    starts = np.concatenate(([False], row.word_starts, [False]))[None]
     return Blocks(ids, starts, np.ones_like(ids), np.zeros(1, dtype=np.int64), 0)
 
 
-def _shown(
+def _show_row(
     policy: str,
     blocks: Blocks,
     masking: MaskingSchedule,
@@ -92,15 +92,17 @@ def _shown(
     if corrupted.units is not None:
         unit[corrupted.hidden] = corrupted.units + 1
     order = np.zeros_like(unit[0]) if corrupted.order is None else corrupted.order[0]
-    seen = list(_seen(blocks, corrupted, vocabulary))
-    pieces = [
+    shown_tokens = list(_shown_tokens(blocks, corrupted, vocabulary))
+    tokens = [
         ShownToken(spell(original), spell(shown) if kind != "gone" else "", kind, int(number), int(nth))
-        for original, (shown, kind), number, nth in zip(blocks.ids[0].tolist(), seen, unit[0], order, strict=True)
+        for original, (shown, kind), number, nth in zip(
+            blocks.ids[0].tolist(), shown_tokens, unit[0], order, strict=True
+        )
     ]
     answer = "" if corrupted.answer is None else " ".join(spell(number) for number in corrupted.answer.ids[0].tolist())
     return Shown(
         policy=policy,
-        pieces=tuple(pieces[1:-1]),
+        pieces=tuple(tokens[1:-1]),
         hidden=int(corrupted.hidden.sum()),
         tokens=int((~vocabulary.is_special[blocks.ids]).sum()),
         answer=answer,
@@ -108,14 +110,14 @@ def _shown(
     )
 
 
-def _seen(blocks: Blocks, corrupted: Corrupted, vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
+def _shown_tokens(blocks: Blocks, corrupted: Corrupted, vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
     """For each position of the row what is shown there, and as what."""
     hidden = corrupted.hidden[0].tolist()
     originals = blocks.ids[0].tolist()
-    same = "kept" if corrupted.order is None else "asked"
+    same_kind = "kept" if corrupted.order is None else "asked"
     if corrupted.answer is None:
         for original, shown, is_hidden in zip(originals, corrupted.ids[0].tolist(), hidden, strict=True):
-            kind = "masked" if shown == vocabulary.mask else same if shown == original else "random"
+            kind = "masked" if shown == vocabulary.mask else same_kind if shown == original else "random"
             yield shown, kind if is_hidden else "shown"
         return
     row: Iterator[int] = iter(corrupted.ids[0].tolist())

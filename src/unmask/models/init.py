@@ -19,8 +19,8 @@ def set_unigram_bias(learner: Module, counts: Integers | None) -> None:
     """Set the output bias of every language-model head in the learner; heads without one stay as they are."""
     if counts is None:
         return
-    smoothed = torch.from_numpy(counts).double() + 1
-    logs = (smoothed / smoothed.sum()).log().float()
+    frequencies = torch.from_numpy(counts).double() + 1
+    logs = (frequencies / frequencies.sum()).log().float()
     for model in learner.modules():
         head = model.get_output_embeddings() if isinstance(model, PreTrainedModel) else None
         bias = getattr(head, "bias", None)

@@ -36,8 +36,8 @@ def as_inputs(model: PreTrainedModel, batch: Batch, *, causal: bool = False) -> 
     device = model.device
     single = int(documents.max()) <= 1
     if single and (not causal or can.left_to_right):
-        seen = documents > 0
-        return {"input_ids": ids.to(device), "attention_mask": None if seen.all() else seen.long().to(device)}
+        real = documents > 0
+        return {"input_ids": ids.to(device), "attention_mask": None if real.all() else real.long().to(device)}
     if can.apart != "mask":
         cannot = "look to the left alone" if single else "keep packed documents apart"
         raise ValueError(f"{model.config.model_type} cannot {cannot}")

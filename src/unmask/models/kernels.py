@@ -14,7 +14,7 @@ from unmask.progress import say
 
 def use_cpu_kernels(learner: Module) -> None:
     """Let ModernBERT's layers take the shorter way on a CPU; where they are not what it was written for, say so."""
-    models = (each for each in learner.modules() if isinstance(each, PreTrainedModel))
+    models = (module for module in learner.modules() if isinstance(module, PreTrainedModel))
     if not any(model.config.model_type == "modernbert" for model in models):
         return
     try:

@@ -35,7 +35,7 @@ UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedModel:
     """A masked language model, ready to be asked."""
 
     path: Path
@@ -45,7 +45,7 @@ class Loaded:
     length: int | None  # the most tokens it takes, special ones included; None where there is no limit
 
 
-def load_model(path: Path) -> Loaded:
+def load_model(path: Path) -> LoadedModel:
     """Load the model of a run or of a model directory."""
     directory = model_directory(path)
     config = _config(directory)
@@ -59,7 +59,7 @@ def load_model(path: Path) -> Loaded:
             "they do not belong together"
         )
     model = _model(directory, config)
-    return Loaded(directory, model, tokenizer, vocabulary, length_of(model, tokenizer))
+    return LoadedModel(directory, model, tokenizer, vocabulary, length_of(model, tokenizer))
 
 
 def _config(directory: Path) -> PreTrainedConfig:
@@ -91,8 +91,8 @@ def _model(directory: Path, config: PreTrainedConfig) -> PreTrainedModel:
         raise Damaged(f"{directory}: the weights do not fit config.json: {error}") from error
     _check_complete(directory, report)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    ready: PreTrainedModel = model.to(device).eval()
-    return ready
+    eval_model: PreTrainedModel = model.to(device).eval()
+    return eval_model
 
 
 def from_directory(auto: Any, directory: Path, **options: Any) -> tuple[Any, dict[str, Any]]:
@@ -101,7 +101,7 @@ def from_directory(auto: Any, directory: Path, **options: Any) -> tuple[Any, dic
     Nothing is fetched, nothing is unpickled and no code is run. What goes wrong besides damage is the caller's to say.
     """
     try:
-        with quietly():
+        with quiet_transformers():
             model, report = auto.from_pretrained(
                 directory,
                 dtype=torch.float32,
@@ -117,7 +117,7 @@ def from_directory(auto: Any, directory: Path, **options: Any) -> tuple[Any, dic
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
+def quiet_transformers() -> Iterator[None]:
     """Without transformers' bars and reports; what matters of them is said by whoever asked."""
     bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
@@ -132,12 +132,14 @@ def quietly() -> Iterator[None]:
 
 def _check_complete(directory: Path, report: dict[str, Any]) -> None:
     """Weights that are not in the file would be drawn at random, and the answers with them."""
-    if missing := sorted(report["missing_keys"]):
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    if missing_keys := sorted(report["missing_keys"]):
+        others = f" and {len(missing_keys) - 1} more" if len(missing_keys) > 1 else ""
         remedy = "an encoder without its masked-LM head cannot fill blanks"
         if (generator := directory.parent / "generator").is_dir():
             remedy = f"it detects what was replaced; the model that fills blanks is {generator}"
-        raise BadInput(f"{directory}: not a whole masked language model, its weights lack {missing[0]}{more}: {remedy}")
+        raise BadInput(
+            f"{directory}: not a whole masked language model, its weights lack {missing_keys[0]}{others}: {remedy}"
+        )
 
 
 def length_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int | None:

@@ -61,8 +61,8 @@ class FusedLayer(ModernBertEncoderLayer):
         **kwargs: Any,
     ) -> Tensor:
         """B×L×D states."""
-        normed = self.attn_norm(hidden_states)
-        states = self.attn(normed, position_embeddings, attention_mask, residual=hidden_states, **kwargs)
+        normalised = self.attn_norm(hidden_states)
+        states = self.attn(normalised, position_embeddings, attention_mask, residual=hidden_states, **kwargs)
         output: Tensor = self.mlp(self.mlp_norm(states), residual=states)
         return output
 
@@ -76,11 +76,11 @@ class ComplexRotary(ModernBertRotaryEmbedding):
         Tokens share positions: each is computed once, and looked up.
         """
         positions = torch.arange(int(position_ids.max()) + 1)[None]
-        cos, sin = (each[0].chunk(2, dim=-1)[0] for each in super().forward(x, positions, layer_type))
+        cos, sin = (angles[0].chunk(2, dim=-1)[0] for angles in super().forward(x, positions, layer_type))
         table = torch.complex(cos, sin).unsqueeze(1).repeat(1, self.config.num_attention_heads, 1)
-        where, shape = position_ids.flatten(), position_ids.shape
+        indices, shape = position_ids.flatten(), position_ids.shape
         rotation, inverse = (
-            each.index_select(0, where).unflatten(0, shape) for each in (table, table.conj().resolve_conj())
+            turns.index_select(0, indices).unflatten(0, shape) for turns in (table, table.conj().resolve_conj())
         )
         return rotation, inverse
 
@@ -131,9 +131,9 @@ class FusedMLP(ModernBertMLP):
 class Replacement:
     """A class of transformers, the one that takes its place, and what that relies on."""
 
-    theirs: type[Module]
-    ours: type[Module]
-    parameters: tuple[str, ...]  # of theirs' forward
+    original: type[Module]
+    fused: type[Module]
+    parameters: tuple[str, ...]  # of the original's forward
     attributes: tuple[str, ...]  # of each instance
 
 
@@ -155,8 +155,10 @@ MLP = Replacement(ModernBertMLP, FusedMLP, ("self", "hidden_states"), ("Wi", "Wo
 
 def _is_plain(model: ModernBertModel) -> bool:
     """Whether it is configured as is written here: torch's attention, exact gates, products without biases."""
-    activations = [each.act for each in model.modules() if isinstance(each, ModernBertMLP) and hasattr(each, "act")]
-    exact = all(type(each) is GELUActivation and each.act is F.gelu for each in activations)
+    activations = [
+        module.act for module in model.modules() if isinstance(module, ModernBertMLP) and hasattr(module, "act")
+    ]
+    exact = all(type(activation) is GELUActivation and activation.act is F.gelu for activation in activations)
     config = model.config
     biases = getattr(config, "attention_bias", False) or getattr(config, "mlp_bias", False)
     return exact and config._attn_implementation == "sdpa" and not biases
@@ -164,27 +166,27 @@ def _is_plain(model: ModernBertModel) -> bool:
 
 def _difference(model: ModernBertModel) -> str | None:
     """What of transformers' layers is not as is written here, in words."""
-    for each in (LAYER, ROTARY, ATTENTION, MLP):
-        names = tuple(inspect.signature(each.theirs.forward).parameters)
-        if names != each.parameters:
-            return f"{each.theirs.__name__}.forward takes {', '.join(names)}"
+    for replacement in (LAYER, ROTARY, ATTENTION, MLP):
+        names = tuple(inspect.signature(replacement.original.forward).parameters)
+        if names != replacement.parameters:
+            return f"{replacement.original.__name__}.forward takes {', '.join(names)}"
     try:
-        for module, each in _replaced(model):
-            if lacking := [name for name in each.attributes if not hasattr(module, name)]:
-                return f"{type(module).__name__} has no {lacking[0]}"
-            if type(module) not in (each.theirs, each.ours):
-                return f"{type(module).__name__} is not {each.theirs.__name__}"
+        for module, replacement in _replaceable(model):
+            if lacks := [name for name in replacement.attributes if not hasattr(module, name)]:
+                return f"{type(module).__name__} has no {lacks[0]}"
+            if type(module) not in (replacement.original, replacement.fused):
+                return f"{type(module).__name__} is not {replacement.original.__name__}"
     except AttributeError as error:
         return str(error)
     return None if _agrees() else "a small model says something else"
 
 
 def _replace(model: ModernBertModel) -> None:
-    for module, each in _replaced(model):
-        module.__class__ = each.ours
+    for module, replacement in _replaceable(model):
+        module.__class__ = replacement.fused
 
 
-def _replaced(model: ModernBertModel) -> list[tuple[Any, Replacement]]:
+def _replaceable(model: ModernBertModel) -> list[tuple[Any, Replacement]]:
     """The modules of a model for which there are others."""
     modules: list[tuple[Any, Replacement]] = [(model.rotary_emb, ROTARY)]
     for layer in model.layers:
@@ -216,12 +218,12 @@ def _agrees() -> bool:
         model = ModernBertModel._from_config(config, attn_implementation="sdpa").eval()
         ids, positions = torch.randint(1, 24, (2, 24)), torch.arange(24).remainder(13)[None]
         try:
-            theirs = model(input_ids=ids, position_ids=positions).last_hidden_state
+            reference = model(input_ids=ids, position_ids=positions).last_hidden_state
             _replace(model)
-            ours = model(input_ids=ids, position_ids=positions).last_hidden_state
+            output = model(input_ids=ids, position_ids=positions).last_hidden_state
         except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
             return False
-        return ours.shape == theirs.shape and torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+        return output.shape == reference.shape and torch.allclose(output, reference, rtol=1e-4, atol=1e-4)
 
 
 def _drops(module: Module) -> bool:
@@ -247,10 +249,10 @@ class RotaryQKV(Function):
         """Of states, B×L×D."""
         heads, half = rotation.shape[2:]
         states = states.to(product_dtype())
-        paired = weight.index_select(0, interleaved_rows(heads, half)[0]).to(states.dtype)
-        qkv = (states @ paired.T).float().unflatten(-1, (3, heads, half, 2))
+        interleaved = weight.index_select(0, interleaved_rows(heads, half)[0]).to(states.dtype)
+        qkv = (states @ interleaved.T).float().unflatten(-1, (3, heads, half, 2))
         torch.view_as_complex(qkv[:, :, :2]).mul_(rotation.unsqueeze(2))
-        ctx.save_for_backward(states, paired, inverse)
+        ctx.save_for_backward(states, interleaved, inverse)
         query, key, value = qkv.flatten(-2).transpose(1, 3).unbind(2)
         return query, key, value
 
@@ -258,17 +260,17 @@ class RotaryQKV(Function):
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients turned back and put together, then through the product."""
-        states, paired, inverse = ctx.saved_tensors
+        states, interleaved, inverse = ctx.saved_tensors
         heads, half = inverse.shape[2:]
         qkv = gradients[0].new_empty(*states.shape[:2], 3, heads, half, 2)
-        contiguous = (each if each.stride(-1) == 1 else each.contiguous() for each in gradients)
-        query, key, value = (each.transpose(1, 2).unflatten(-1, (half, 2)) for each in contiguous)
+        contiguous = (gradient if gradient.stride(-1) == 1 else gradient.contiguous() for gradient in gradients)
+        query, key, value = (gradient.transpose(1, 2).unflatten(-1, (half, 2)) for gradient in contiguous)
         for nth, gradient in enumerate((query, key)):
             torch.mul(torch.view_as_complex(gradient), inverse, out=torch.view_as_complex(qkv[:, :, nth]))
         qkv[:, :, 2].copy_(value)
         flat = qkv.flatten(0, 1).flatten(1).to(states.dtype)
         for_weight = (flat.T @ states.flatten(0, 1)).float().index_select(0, interleaved_rows(heads, half)[1])
-        return (flat @ paired).float().view_as(states), for_weight, None, None
+        return (flat @ interleaved).float().view_as(states), for_weight, None, None
 
 
 @cache
@@ -292,7 +294,7 @@ class FusedGeGLU(Function):
     @staticmethod
     def forward(ctx: Any, states: Tensor, inner: Tensor, outer: Tensor, residual: Tensor) -> Tensor:
         """Of states x, added onto y, both B×L×D."""
-        flat, inner, outer = (each.to(product_dtype()) for each in (states.flatten(0, 1), inner, outer))
+        flat, inner, outer = (tensor.to(product_dtype()) for tensor in (states.flatten(0, 1), inner, outer))
         halves = inner @ flat.T
         a, b = halves.chunk(2)
         gate = F.gelu(a)
@@ -316,5 +318,5 @@ class FusedGeGLU(Function):
         torch.mul(gate, for_gated, out=for_b)
         torch.ops.aten.gelu_backward.grad_input(for_gated.mul_(b), a, grad_input=for_a)
         products = for_halves.T @ inner, for_halves @ states, gated @ flat
-        for_states, for_inner, for_outer = (each.float() for each in products)
+        for_states, for_inner, for_outer = (product.float() for product in products)
         return for_states.view_as(gradient), for_inner, for_outer.T, gradient

@@ -25,17 +25,17 @@ def logits_at(model: PreTrainedModel, predicted: Tensor, **inputs: Any) -> Tenso
 
     hidden states   B L D ─gather─▶ 1 P D ─the model's own head─▶ 1 P V
     """
-    if trunk(model) is model:  # no encoder apart from the head: nothing to gather before it
+    if trunk_of(model) is model:  # no encoder apart from the head: nothing to gather before it
         everywhere: Tensor = model(**inputs).logits.flatten(0, 1)
         return everywhere[predicted]
-    with _gathered(model, predicted):
+    with _gather_states(model, predicted):
         logits: Tensor = model(**inputs).logits.squeeze(0)  # no index: its gradient would be copied into zeros
         return logits
 
 
 def states_at(model: PreTrainedModel, predicted: Tensor, **inputs: Any) -> Tensor:
     """What the model's decoder is given, P×D, at the flat positions `predicted`."""
-    last: Any = decoder(model)
+    last: Any = decoder_of(model)
     last.forward = lambda states: states
     try:
         return logits_at(model, predicted, **inputs)
@@ -43,12 +43,12 @@ def states_at(model: PreTrainedModel, predicted: Tensor, **inputs: Any) -> Tenso
         del last.forward  # the class's own again
 
 
-def trunk(model: PreTrainedModel) -> Module:
+def trunk_of(model: PreTrainedModel) -> Module:
     """What the model's head works on: its encoder, or its decoder where it has both."""
     return model.get_decoder() if model.config.is_encoder_decoder else model.base_model
 
 
-def decoder(model: PreTrainedModel) -> Linear:
+def decoder_of(model: PreTrainedModel) -> Linear:
     """What turns the states of the model's head into logits, and does nothing else."""
     output = model.get_output_embeddings()
     if not isinstance(output, Linear):
@@ -57,7 +57,7 @@ def decoder(model: PreTrainedModel) -> Linear:
 
 
 @contextmanager
-def _gathered(model: PreTrainedModel, predicted: Tensor) -> Iterator[None]:
+def _gather_states(model: PreTrainedModel, predicted: Tensor) -> Iterator[None]:
     """While open, the encoder's last hidden states are gathered on their way to the head."""
 
     def gather(_module: Any, _args: Any, output: Any) -> Any:
@@ -67,7 +67,7 @@ def _gathered(model: PreTrainedModel, predicted: Tensor) -> Iterator[None]:
         output.last_hidden_state = states
         return output
 
-    hook = trunk(model).register_forward_hook(gather)
+    hook = trunk_of(model).register_forward_hook(gather)
     try:
         yield
     finally:

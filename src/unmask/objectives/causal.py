@@ -23,7 +23,7 @@ from unmask.models.families.family import FAMILIES, MASKED_LMS
 from unmask.models.inputs import as_inputs
 from unmask.objectives.objective import Outcome
 from unmask.objectives.text import Card, ModelObjective
-from unmask.objectives.vocabulary import predict
+from unmask.objectives.vocabulary import predict_tokens
 from unmask.records import Batch, Flags, Reals
 
 
@@ -35,7 +35,7 @@ class Causal(ModelObjective):
     paper = "causal language modelling, CLM; GPT, Radford et al. 2018"
     families = frozenset({"gpt2", *(name for name in MASKED_LMS if FAMILIES[name].packs)})
     terms: ClassVar = {"causal": 1.0}
-    tallied: ClassVar = {"correct": 1, "nats": 1, "text": 1}
+    tally_sizes: ClassVar = {"correct": 1, "nats": 1, "text": 1}
     card = Card(
         what="A language model that writes from left to right",
         pipeline="text-generation",
@@ -49,18 +49,18 @@ print(tokenizer.decode(model.generate(begun, max_new_tokens=20)[0]))""",
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """Every token that follows another of its document."""
-        return {"causal": int(_followed(batch).sum())}
+        return {"causal": int(_has_next(batch).sum())}
 
     def outcome(self, learner: PreTrainedModel, batch: Batch) -> Outcome:
         """Cross-entropy of each next token."""
-        followed = _followed(batch)
-        positions = np.flatnonzero(followed)
+        has_next = _has_next(batch)
+        positions = np.flatnonzero(has_next)
         inputs = as_inputs(learner, batch, causal=True)
-        guesses = predict(learner, positions, batch.ids.reshape(-1)[positions + 1], **inputs)
+        guesses = predict_tokens(learner, positions, batch.ids.reshape(-1)[positions + 1], **inputs)
         # the last but one of a document is followed by its closing token
-        text = np.roll(followed, -1, axis=1).reshape(-1)[positions]
-        said = guesses.losses.new_tensor(text)
-        tallies = {"correct": guesses.right.sum(), "nats": guesses.losses.detach() @ said, "text": said.sum()}
+        text = np.roll(has_next, -1, axis=1).reshape(-1)[positions]
+        is_text = guesses.losses.new_tensor(text)
+        tallies = {"correct": guesses.right.sum(), "nats": guesses.losses.detach() @ is_text, "text": is_text.sum()}
         return Outcome({"causal": guesses.losses.sum()}, tallies)
 
     def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
@@ -71,8 +71,8 @@ print(tokenizer.decode(model.generate(begun, max_new_tokens=20)[0]))""",
         }
 
 
-def _followed(batch: Batch) -> Flags:
+def _has_next(batch: Batch) -> Flags:
     """B L: whether the next token is of the same document."""
     following = np.pad(batch.documents[:, 1:], ((0, 0), (0, 1)))
-    followed: Flags = (batch.documents > 0) & (batch.documents == following)
-    return followed
+    has_next: Flags = (batch.documents > 0) & (batch.documents == following)
+    return has_next

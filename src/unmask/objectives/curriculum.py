@@ -16,18 +16,27 @@ from unmask.errors import BadInput
 from unmask.objectives.causal import Causal
 from unmask.objectives.diffusion import Diffusion
 from unmask.objectives.mlm import MLM
-from unmask.objectives.permuted import Permuted
-from unmask.objectives.replaced import Disentangled, Replaced
+from unmask.objectives.permuted import PermutationLM
+from unmask.objectives.replaced import DisentangledDetection, ReplacedTokenDetection
 from unmask.objectives.seq2seq import Seq2Seq
 from unmask.objectives.spans import SpanBoundary
 from unmask.objectives.text import TextObjective
 from unmask.stages import Misread, Stage, Words, ends_ascend, parse_stages, spell_stages, stage_at
 
 OBJECTIVES: dict[str, TextObjective[Any]] = {
-    each.name: each
-    for each in (MLM(), Replaced(), Disentangled(), SpanBoundary(), Causal(), Diffusion(), Permuted(), Seq2Seq())
+    objective.name: objective
+    for objective in (
+        MLM(),
+        ReplacedTokenDetection(),
+        DisentangledDetection(),
+        SpanBoundary(),
+        Causal(),
+        Diffusion(),
+        PermutationLM(),
+        Seq2Seq(),
+    )
 }
-NAMES = {name: each for each in OBJECTIVES.values() for name in (each.name, *each.also)}
+NAMES = {name: objective for objective in OBJECTIVES.values() for name in (objective.name, *objective.also)}
 GOLDEN = (5**0.5 - 1) / 2  # multiples of it, less their whole part, fill the unit interval evenly
 
 
@@ -44,7 +53,7 @@ class Curriculum:
     @property
     def objectives(self) -> tuple[TextObjective[Any], ...]:
         """All of them, the last stage's first: it decides what is exported."""
-        return tuple(dict.fromkeys(each for stage in reversed(self.stages) for each in stage.members))
+        return tuple(dict.fromkeys(objective for stage in reversed(self.stages) for objective in stage.members))
 
     @property
     def main(self) -> TextObjective[Any]:
@@ -79,8 +88,10 @@ def parse_curriculum(line: str) -> Curriculum:
     if not ends_ascend(stages):
         raise BadInput(f"objective {line!r}: stages end at ascending shares of the training, the last without 'until'")
     curriculum = Curriculum(stages)
-    if len({type(each).learner for each in curriculum.objectives}) > 1:  # what one of them adds, another cannot use
-        apart = " and ".join(each.name for each in curriculum.objectives)
+    if (
+        len({type(objective).learner for objective in curriculum.objectives}) > 1
+    ):  # what one of them adds, another cannot use
+        apart = " and ".join(objective.name for objective in curriculum.objectives)
         raise BadInput(f"objective {line!r}: {apart} do not train the same model: take one of them")
     return curriculum
 
@@ -88,7 +99,7 @@ def parse_curriculum(line: str) -> Curriculum:
 def objective_named(name: str) -> TextObjective[Any]:
     """The objective of a name, its own or one that it is published by."""
     if name not in NAMES:
-        names = [" or ".join((each.name, *each.also)) for each in OBJECTIVES.values()]
+        names = [" or ".join((objective.name, *objective.also)) for objective in OBJECTIVES.values()]
         raise BadInput(f"no objective is called {name!r}: there are {', '.join(names)}")
     return NAMES[name]
 

@@ -24,7 +24,7 @@ from unmask.models.families.family import MASKED_LMS
 from unmask.models.inputs import as_inputs
 from unmask.objectives.objective import Outcome
 from unmask.objectives.text import ModelObjective
-from unmask.objectives.vocabulary import predict
+from unmask.objectives.vocabulary import predict_tokens
 from unmask.records import Batch, PolicyProperties, Reals
 
 
@@ -37,7 +37,7 @@ class Diffusion(ModelObjective):
     usual = "diffusion"
     families = MASKED_LMS
     terms: ClassVar = {"bound": 1.0}
-    tallied: ClassVar = {"nats": 1, "correct": 1, "hidden": 1}
+    tally_sizes: ClassVar = {"nats": 1, "correct": 1, "hidden": 1}
     held_out = True
 
     def learns_from(self, policy: PolicyProperties) -> bool:
@@ -52,7 +52,7 @@ class Diffusion(ModelObjective):
         """Cross-entropy at the hidden positions, each by its row's weight."""
         # wherever something is predicted there is a mask
         mask = int(batch.ids.reshape(-1)[batch.predicted[0]]) if len(batch.predicted) else None
-        guesses = predict(learner, batch.predicted, batch.targets, never=mask, **as_inputs(learner, batch))
+        guesses = predict_tokens(learner, batch.predicted, batch.targets, never=mask, **as_inputs(learner, batch))
         loss = guesses.losses @ guesses.losses.new_tensor(_weights(batch))
         hidden = guesses.losses.new_tensor(len(batch.targets))
         return Outcome({"bound": loss}, {"nats": loss.detach(), "correct": guesses.right.sum(), "hidden": hidden})

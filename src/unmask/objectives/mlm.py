@@ -18,7 +18,7 @@ from unmask.models.families.family import MASKED_LMS
 from unmask.models.inputs import as_inputs
 from unmask.objectives.objective import Outcome
 from unmask.objectives.text import ModelObjective
-from unmask.objectives.vocabulary import Look, predict
+from unmask.objectives.vocabulary import Look, predict_tokens
 from unmask.records import Batch, PolicyProperties, Reals
 
 
@@ -39,7 +39,7 @@ class MLM(ModelObjective):
     usual = "token"
     families = MASKED_LMS
     terms: ClassVar = {"mlm": 1.0}
-    tallied: ClassVar = {"correct": 1}
+    tally_sizes: ClassVar = {"correct": 1}
 
     def learns_from(self, policy: PolicyProperties) -> bool:
         """Whatever hides in place."""
@@ -51,8 +51,8 @@ class MLM(ModelObjective):
 
     def outcome(self, learner: PreTrainedModel, batch: Batch) -> Outcome:
         """Cross-entropy at the hidden positions."""
-        restored = restore(learner, batch)
-        return Outcome({"mlm": restored.loss}, {"correct": restored.correct})
+        masked_loss = masked_lm_loss(learner, batch)
+        return Outcome({"mlm": masked_loss.loss}, {"correct": masked_loss.correct})
 
     def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many were restored by the best guess."""
@@ -68,7 +68,7 @@ def plainly_in_place(policy: PolicyProperties) -> bool:
     return policy.in_place and not policy.weighted
 
 
-def restore(model: PreTrainedModel, batch: Batch, look: Look | None = None) -> MaskedLoss:
+def masked_lm_loss(model: PreTrainedModel, batch: Batch, look: Look | None = None) -> MaskedLoss:
     """The summed loss over the hidden positions of a batch."""
-    guesses = predict(model, batch.predicted, batch.targets, look=look, **as_inputs(model, batch))
+    guesses = predict_tokens(model, batch.predicted, batch.targets, look=look, **as_inputs(model, batch))
     return MaskedLoss(guesses.losses.sum(), len(batch.targets), guesses.right.sum())

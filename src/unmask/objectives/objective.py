@@ -28,7 +28,7 @@ class Outcome:
     """What one micro-batch gave, summed."""
 
     losses: dict[str, Tensor]  # by term, in nats, with gradients
-    tallies: dict[str, Tensor] = field(default_factory=dict)  # what figures are made of, as `tallied` announces it
+    tallies: dict[str, Tensor] = field(default_factory=dict)  # what figures are made of, as `tally_sizes` announces it
 
 
 class Objective(ABC, Generic[Learner, Examples]):
@@ -47,7 +47,7 @@ class Objective(ABC, Generic[Learner, Examples]):
         """The terms of the loss, each with its weight."""
 
     @property
-    def tallied(self) -> Mapping[str, int]:
+    def tally_sizes(self) -> Mapping[str, int]:
         """What is counted besides: how many numbers each tally has."""
         return {}
 

@@ -22,7 +22,7 @@ from transformers import PreTrainedModel
 
 from unmask.objectives.objective import Outcome, device_of
 from unmask.objectives.text import Card, ModelObjective
-from unmask.objectives.vocabulary import predict
+from unmask.objectives.vocabulary import predict_tokens
 from unmask.records import Batch, Integers, PolicyProperties, Reals
 
 COLUMNS = 16  # rows, and the predictions of a row, are filled up to a multiple of it so that shapes are few
@@ -42,7 +42,7 @@ print(tokenizer.decode(logits.topk(5).indices))""",
 )
 
 
-class Permuted(ModelObjective):
+class PermutationLM(ModelObjective):
     """Restore tokens in a random order."""
 
     name = "permuted"
@@ -51,7 +51,7 @@ class Permuted(ModelObjective):
     usual = "permutation"
     families = frozenset({"xlnet"})
     terms: ClassVar = {"permuted": 1.0}
-    tallied: ClassVar = {"correct": 1}
+    tally_sizes: ClassVar = {"correct": 1}
     card = CARD
 
     def learns_from(self, policy: PolicyProperties) -> bool:
@@ -66,7 +66,7 @@ class Permuted(ModelObjective):
         """Cross-entropy at the predicted positions."""
         slots, places = slots_of(batch)
         streams = two_streams(batch, places, device_of(learner))
-        guesses = predict(learner, slots, batch.targets, **streams)
+        guesses = predict_tokens(learner, slots, batch.targets, **streams)
         return Outcome({"permuted": guesses.losses.sum()}, {"correct": guesses.right.sum()})
 
     def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
@@ -82,12 +82,12 @@ def slots_of(batch: Batch) -> tuple[Integers, Integers]:
     rows, width = batch.ids.shape
     row, column = np.divmod(batch.predicted, width)
     sizes = np.bincount(row, minlength=rows)
-    most = int(sizes.max(initial=1))
-    most += -most % COLUMNS
-    slots = row * most + np.arange(len(row)) - (np.cumsum(sizes) - sizes)[row]
-    places = np.full(rows * most, -1)
+    room = int(sizes.max(initial=1))
+    room += -room % COLUMNS
+    slots = row * room + np.arange(len(row)) - (np.cumsum(sizes) - sizes)[row]
+    places = np.full(rows * room, -1)
     places[slots] = column
-    return slots, places.reshape(rows, most)
+    return slots, places.reshape(rows, room)
 
 
 def two_streams(batch: Batch, places: Integers, device: torch.device) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def two_streams(batch: Batch, places: Integers, device: torch.device) -> dict[st
     """
     if batch.order is None:
         raise ValueError("the policy names no order in which tokens are predicted")
-    ids, order, documents = (_wide(each, device) for each in (batch.ids, batch.order, batch.documents))
+    ids, order, documents = (_pad_columns(array, device) for array in (batch.ids, batch.order, batch.documents))
     later = (order[:, None, :] > 0) & (order[:, None, :] >= order[:, :, None])
     apart = documents[:, None, :] != documents[:, :, None]
     columns = torch.arange(ids.shape[1], device=device)
@@ -118,5 +118,5 @@ def two_streams(batch: Batch, places: Integers, device: torch.device) -> dict[st
     }
 
 
-def _wide(rows: Integers, device: torch.device) -> Tensor:
+def _pad_columns(rows: Integers, device: torch.device) -> Tensor:
     return F.pad(torch.from_numpy(rows).to(device), (0, -rows.shape[1] % COLUMNS))

@@ -32,7 +32,7 @@ from transformers import DebertaV2ForTokenClassification, ElectraForPreTraining,
 
 from unmask.errors import BadInput
 from unmask.models.inputs import as_inputs
-from unmask.objectives.mlm import plainly_in_place, restore
+from unmask.objectives.mlm import masked_lm_loss, plainly_in_place
 from unmask.objectives.objective import Outcome, device_of
 from unmask.objectives.text import FILL_MASK, Build, Card, Export, TextObjective
 from unmask.records import Batch, PolicyProperties, Reals
@@ -63,7 +63,7 @@ class Pair(Module):
         self.generator, self.discriminator = generator, discriminator
 
 
-class Replaced(TextObjective[Pair]):
+class ReplacedTokenDetection(TextObjective[Pair]):
     """Find the tokens that a generator replaced; embeddings are shared (ELECTRA)."""
 
     name = "replaced"
@@ -72,7 +72,7 @@ class Replaced(TextObjective[Pair]):
     usual = "token mask=1 random=0"
     families = frozenset({"electra", "deberta-v3"})
     terms: ClassVar = {"mlm": 1.0, "detection": 50.0}
-    tallied: ClassVar = {"restored": 1, "replaced": BINS, "original": BINS}
+    tally_sizes: ClassVar = {"restored": 1, "replaced": BINS, "original": BINS}
     held_out = True
     card = DETECTOR
 
@@ -82,11 +82,11 @@ class Replaced(TextObjective[Pair]):
 
     def learner(self, build: Build) -> Pair:
         """The recipe's model, which judges, and a generator with the same embeddings: what either learns, both know."""
-        pair = paired(build, self.name)
+        pair = build_pair(build, self.name)
         pair.discriminator.base_model.embeddings = pair.generator.base_model.embeddings
         return pair
 
-    def seen(self, pair: Pair, ids: Tensor) -> dict[str, Tensor]:
+    def discriminator_inputs(self, pair: Pair, ids: Tensor) -> dict[str, Tensor]:
         """The tokens as the discriminator takes them."""
         return {"input_ids": ids}
 
@@ -96,26 +96,28 @@ class Replaced(TextObjective[Pair]):
 
     def outcome(self, learner: Pair, batch: Batch) -> Outcome:
         """Cross-entropy of the generator at the hidden positions, and of the discriminator everywhere."""
-        drawn: list[Tensor] = []
-        restored = restore(learner.generator, batch, look=lambda probabilities: drawn.append(draw(probabilities)))
-        filled, labels = fill(batch, torch.cat(drawn)[: len(batch.targets)])
+        samples: list[Tensor] = []
+        masked_loss = masked_lm_loss(
+            learner.generator, batch, look=lambda probabilities: samples.append(sample_tokens(probabilities))
+        )
+        ids, labels = replace_tokens(batch, torch.cat(samples)[: len(batch.targets)])
         real = torch.from_numpy(batch.documents > 0).to(device_of(learner))
         inputs = as_inputs(learner.discriminator, batch)
         del inputs["input_ids"]
-        output = learner.discriminator(**inputs, **self.seen(learner, filled))
+        output = learner.discriminator(**inputs, **self.discriminator_inputs(learner, ids))
         scores = output.logits.float().reshape(labels.shape)  # B L
         detection = F.binary_cross_entropy_with_logits(scores, labels.float(), weight=real.float(), reduction="sum")
         tallies = {
-            "restored": restored.correct,
-            "replaced": histogram(scores[labels & real]),
-            "original": histogram(scores[~labels & real]),
+            "restored": masked_loss.correct,
+            "replaced": score_histogram(scores[labels & real]),
+            "original": score_histogram(scores[~labels & real]),
         }
-        return Outcome({"mlm": restored.loss, "detection": detection}, tallies)
+        return Outcome({"mlm": masked_loss.loss, "detection": detection}, tallies)
 
     def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many the generator restored by its best guess, and how well they were told apart."""
-        restored = tallies["restored"].item() / max(1.0, counts["mlm"])
-        return {"generator_accuracy": restored, **detected(tallies["replaced"], tallies["original"])}
+        accuracy = tallies["restored"].item() / max(1.0, counts["mlm"])
+        return {"generator_accuracy": accuracy, **detection_figures(tallies["replaced"], tallies["original"])}
 
     def masked_lm(self, learner: Pair) -> PreTrainedModel | None:
         """The generator."""
@@ -126,7 +128,7 @@ class Replaced(TextObjective[Pair]):
         return {"model": Export(learner.discriminator), "generator": Export(learner.generator, card=FILL_MASK)}
 
 
-class Disentangled(Replaced):
+class DisentangledDetection(ReplacedTokenDetection):
     """The same with embeddings that are shared one way: E_D = stop_gradient(E_G) + Δ (DeBERTaV3).
 
     Transformers has no class with DeBERTaV3's detection head, and the released weights come without it. The
@@ -140,25 +142,25 @@ class Disentangled(Replaced):
 
     def learner(self, build: Build) -> Pair:
         """The recipe's model, whose own embeddings are Δ, and a generator for it."""
-        pair = paired(build, self.name)
+        pair = build_pair(build, self.name)
         with torch.no_grad():
-            table(pair.discriminator).weight.zero_()
+            token_embeddings(pair.discriminator).weight.zero_()
         return pair
 
-    def seen(self, pair: Pair, ids: Tensor) -> dict[str, Tensor]:
+    def discriminator_inputs(self, pair: Pair, ids: Tensor) -> dict[str, Tensor]:
         """The generator's embeddings, which do not learn from it, and Δ, which does."""
-        shared, own = table(pair.generator)(ids), table(pair.discriminator)(ids)
-        return {"inputs_embeds": shared.detach() + own}
+        base, delta = token_embeddings(pair.generator)(ids), token_embeddings(pair.discriminator)(ids)
+        return {"inputs_embeds": base.detach() + delta}
 
     def exports(self, learner: Pair) -> dict[str, Export]:
         """The discriminator with E_G + Δ as its embeddings: nothing of the training is needed to use it."""
-        whole = deepcopy(learner.discriminator)
+        discriminator = deepcopy(learner.discriminator)
         with torch.no_grad():
-            table(whole).weight.add_(table(learner.generator).weight)
-        return {**super().exports(learner), "model": Export(whole)}
+            token_embeddings(discriminator).weight.add_(token_embeddings(learner.generator).weight)
+        return {**super().exports(learner), "model": Export(discriminator)}
 
 
-def paired(build: Build, objective: str) -> Pair:
+def build_pair(build: Build, objective: str) -> Pair:
     """The recipe's model with the generator that belongs to it, nothing shared yet."""
     discriminator = build()
     if type(discriminator) not in GENERATORS:
@@ -167,23 +169,23 @@ def paired(build: Build, objective: str) -> Pair:
     return Pair(build(family=GENERATORS[type(discriminator)]), discriminator)
 
 
-def table(model: PreTrainedModel) -> Embedding:
+def token_embeddings(model: PreTrainedModel) -> Embedding:
     """The vectors of the tokens."""
     embeddings = model.get_input_embeddings()
     assert isinstance(embeddings, Embedding)
     return embeddings
 
 
-def draw(probabilities: Tensor) -> Tensor:
+def sample_tokens(probabilities: Tensor) -> Tensor:
     """One token, P, from each of P×V distributions, by a race: p over an exponential draw is greatest with chance p.
 
     A draw for every token of the vocabulary takes longer than the logits to compute. Drawing a stretch of the
     vocabulary by its summed probability first, then a token in it, is the same with 2√V draws.
     """
     size = probabilities.shape[1]
-    whole = size // STRETCH * STRETCH
-    stretches = probabilities[:, :whole].view(len(probabilities), whole // STRETCH, STRETCH).sum(-1)
-    begin = _winner(torch.cat((stretches, probabilities[:, whole:].sum(-1, keepdim=True)), dim=1)) * STRETCH
+    even_size = size // STRETCH * STRETCH
+    stretches = probabilities[:, :even_size].view(len(probabilities), even_size // STRETCH, STRETCH).sum(-1)
+    begin = _winner(torch.cat((stretches, probabilities[:, even_size:].sum(-1, keepdim=True)), dim=1)) * STRETCH
     inside = begin + torch.arange(STRETCH, device=begin.device)
     chances = probabilities.gather(1, inside.clamp(max=size - 1)).masked_fill(inside >= size, 0.0)
     return (begin + _winner(chances)).squeeze(1)
@@ -194,39 +196,43 @@ def _winner(chances: Tensor) -> Tensor:
     return (chances / torch.empty_like(chances).exponential_()).argmax(-1, keepdim=True)
 
 
-def fill(batch: Batch, drawn: Tensor) -> tuple[Tensor, Tensor]:
+def replace_tokens(batch: Batch, samples: Tensor) -> tuple[Tensor, Tensor]:
     """The rows with what was drawn, B L, and where that is not what stood there, B L.
 
     text     the  cat  sat       drawn  dog  sat
     filled   the  dog  sat
     labels    .    #    .
     """
-    text = torch.from_numpy(batch.ids).to(drawn.device).flatten()
-    places = torch.from_numpy(batch.predicted).to(drawn.device)
-    text = text.index_put((places,), torch.from_numpy(batch.targets).to(drawn.device))
-    filled = text.index_put((places,), drawn)
-    return filled.view(batch.ids.shape), (filled != text).view(batch.ids.shape)
+    text = torch.from_numpy(batch.ids).to(samples.device).flatten()
+    places = torch.from_numpy(batch.predicted).to(samples.device)
+    text = text.index_put((places,), torch.from_numpy(batch.targets).to(samples.device))
+    ids = text.index_put((places,), samples)
+    return ids.view(batch.ids.shape), (ids != text).view(batch.ids.shape)
 
 
-def histogram(scores: Tensor) -> Tensor:
+def score_histogram(scores: Tensor) -> Tensor:
     """How many scores lie in each bin: such counts add up over micro-batches and processes."""
     steps = (scores.detach().nan_to_num() + REACH) * (BINS / (2 * REACH))
     return torch.bincount(steps.clamp(0, BINS - 1).long(), minlength=BINS)
 
 
-def detected(replaced: Reals, original: Reals) -> dict[str, float]:
+def detection_figures(replaced: Reals, original: Reals) -> dict[str, float]:
     """Accuracy, precision, recall and AUC, from the histograms of the scores; what is not defined is left out.
 
     A score of 0 or more says "replaced". The AUC is the share of (replaced, original) pairs in which the replaced
     token has the higher score; a pair in one bin counts half.
     """
     hits, false_alarms = replaced[BINS // 2 :].sum(), original[BINS // 2 :].sum()
-    every, others = replaced.sum(), original.sum()
+    positives, negatives = replaced.sum(), original.sum()
     below = original.cumsum() - original / 2
     shares = {
-        "accuracy": (hits + others - false_alarms, every + others),
+        "accuracy": (hits + negatives - false_alarms, positives + negatives),
         "precision": (hits, hits + false_alarms),
-        "recall": (hits, every),
-        "auc": (replaced @ below, every * others),
+        "recall": (hits, positives),
+        "auc": (replaced @ below, positives * negatives),
     }
-    return {f"detection_{name}": float(part / whole) for name, (part, whole) in shares.items() if whole}
+    return {
+        f"detection_{name}": float(numerator / denominator)
+        for name, (numerator, denominator) in shares.items()
+        if denominator
+    }

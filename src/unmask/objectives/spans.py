@@ -21,10 +21,10 @@ from transformers import PreTrainedModel
 
 from unmask.models.families.family import MASKED_LMS
 from unmask.models.heads import BOUNDARY, SpanBoundaryHead, states_kept
-from unmask.objectives.mlm import restore
+from unmask.objectives.mlm import masked_lm_loss
 from unmask.objectives.objective import Outcome
 from unmask.objectives.text import Build, Export, TextObjective
-from unmask.objectives.vocabulary import Guesses, decoded, rounded
+from unmask.objectives.vocabulary import Guesses, decode_states, pad_predictions
 from unmask.records import Batch, PolicyProperties, Reals
 
 
@@ -47,7 +47,7 @@ class SpanBoundary(TextObjective[BoundaryLearner]):
     usual = "span"
     families = MASKED_LMS
     terms: ClassVar = {"mlm": 1.0, "boundary": 1.0}
-    tallied: ClassVar = {"correct": 1, "boundary_correct": 1}
+    tally_sizes: ClassVar = {"correct": 1, "boundary_correct": 1}
     held_out = True
 
     def learns_from(self, policy: PolicyProperties) -> bool:
@@ -65,11 +65,11 @@ class SpanBoundary(TextObjective[BoundaryLearner]):
     def outcome(self, learner: BoundaryLearner, batch: Batch) -> Outcome:
         """Both cross-entropies at the hidden positions, over one pass of the encoder."""
         with states_kept(learner.model) as states:
-            restored = restore(learner.model, batch)
+            masked_loss = masked_lm_loss(learner.model, batch)
         guesses = boundary_guesses(learner, states[0], batch)
         return Outcome(
-            {"mlm": restored.loss, "boundary": guesses.losses.sum()},
-            {"correct": restored.correct, "boundary_correct": guesses.right.sum()},
+            {"mlm": masked_loss.loss, "boundary": guesses.losses.sum()},
+            {"correct": masked_loss.correct, "boundary_correct": guesses.right.sum()},
         )
 
     def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
@@ -98,12 +98,13 @@ def boundary_guesses(learner: BoundaryLearner, states: Tensor, batch: Batch) -> 
     width = batch.ids.shape[1]
     row, column = np.divmod(batch.predicted, width)
     around = row[:, None] * width + batch.edges
-    before, targets = rounded(around[:, 0], batch.targets, states.device)
+    before, targets = pad_predictions(around[:, 0], batch.targets, states.device)
     after, places = (
-        rounded(each, batch.targets, states.device)[0] for each in (around[:, 1], column - batch.edges[:, 0] - 1)
+        pad_predictions(indices, batch.targets, states.device)[0]
+        for indices in (around[:, 1], column - batch.edges[:, 0] - 1)
     )
     embeddings = learner.model.get_input_embeddings().weight
     assert isinstance(embeddings, Tensor)
     flat = states.flatten(0, 1)
     output = learner.boundary.states(flat[before], flat[after], places)
-    return decoded(output, embeddings, learner.boundary.bias, targets).first(len(batch.targets))
+    return decode_states(output, embeddings, learner.boundary.bias, targets).first(len(batch.targets))

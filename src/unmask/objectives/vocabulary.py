@@ -17,12 +17,12 @@ from torch.autograd import Function
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
-from unmask.models.sparse import decoder, states_at
+from unmask.models.sparse import decoder_of, states_at
 from unmask.records import Integers
 
 ROUND = 64
 IGNORED = -100
-WHOLE = 1 << 26  # logits that are computed at once: 256 MB of them
+MAX_LOGITS = 1 << 26  # logits that are computed at once: 256 MB of them
 BLOCK = 128  # of logits that the largest is looked for in
 
 
@@ -41,7 +41,7 @@ class Guesses:
         return Guesses(self.losses[:count], self.right[:count])
 
 
-def predict(
+def predict_tokens(
     model: PreTrainedModel,
     positions: Integers,
     targets: Integers,
@@ -51,39 +51,43 @@ def predict(
     **inputs: Any,
 ) -> Guesses:
     """Predict the targets at flat positions of the inputs; `never` is an id that no prediction can be."""
-    where, what = rounded(positions, targets, model.device)
-    last = decoder(model)
+    padded_positions, padded_targets = pad_predictions(positions, targets, model.device)
+    last = decoder_of(model)
     bias: Tensor | None = last.bias
     if never is not None:
-        barred = torch.zeros(len(last.weight), device=model.device)
-        barred[never] = -torch.inf
-        bias = barred if bias is None else bias + barred
-    return decoded(states_at(model, where, **inputs), last.weight, bias, what, look).first(len(targets))
+        barrier = torch.zeros(len(last.weight), device=model.device)
+        barrier[never] = -torch.inf
+        bias = barrier if bias is None else bias + barrier
+    return decode_states(states_at(model, padded_positions, **inputs), last.weight, bias, padded_targets, look).first(
+        len(targets)
+    )
 
 
-def decoded(states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, look: Look | None = None) -> Guesses:
+def decode_states(
+    states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, look: Look | None = None
+) -> Guesses:
     """What came of predictions by states P×D that are compared with the vectors of the tokens, V×D."""
     kind = states.device.type
     if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):  # an operation of our own is not cast
-        states, weight = (each.to(torch.get_autocast_dtype(kind)) for each in (states, weight))
+        states, weight = (tensor.to(torch.get_autocast_dtype(kind)) for tensor in (states, weight))
     losses, right = Decoding.apply(states, weight, bias, targets, look)  # type: ignore[no-untyped-call]
     return Guesses(losses, right)
 
 
-def at_once(vocabulary: int) -> int:
+def positions_at_once(vocabulary: int) -> int:
     """How many positions may have their logits at once."""
-    return max(ROUND, WHOLE // vocabulary // ROUND * ROUND)
+    return max(ROUND, MAX_LOGITS // vocabulary // ROUND * ROUND)
 
 
-def rounded(positions: Integers, targets: Integers, device: torch.device) -> tuple[Tensor, Tensor]:
+def pad_predictions(positions: Integers, targets: Integers, device: torch.device) -> tuple[Tensor, Tensor]:
     """Positions and targets, filled up to a round number with what is ignored.
 
     oneDNN keeps a kernel for each shape it meets: a number of positions that differs with every step would fill
     gigabytes with them.
     """
     filling = -len(targets) % ROUND
-    where = F.pad(torch.from_numpy(positions), (0, filling))
-    return where.to(device), F.pad(torch.from_numpy(targets), (0, filling), value=IGNORED).to(device)
+    padded = F.pad(torch.from_numpy(positions), (0, filling))
+    return padded.to(device), F.pad(torch.from_numpy(targets), (0, filling), value=IGNORED).to(device)
 
 
 class Decoding(Function):
@@ -104,31 +108,31 @@ class Decoding(Function):
         ctx: Any, states: Tensor, weight: Tensor, bias: Tensor | None, targets: Tensor, look: Look | None
     ) -> tuple[Tensor, Tensor]:
         """Nats, 0 where the target is ignored, and whether the first largest logit is the target's."""
-        ignored = targets == IGNORED
-        labels = targets.masked_fill(ignored, 0).unsqueeze(1)
-        size = at_once(len(weight))
+        is_ignored = targets == IGNORED
+        labels = targets.masked_fill(is_ignored, 0).unsqueeze(1)
+        size = positions_at_once(len(weight))
         ctx.chunks = [slice(begin, begin + size) for begin in range(0, max(1, len(targets)), size)]
-        losses, right, kept = [], [], None
+        losses, right, saved = [], [], None
         for chunk in ctx.chunks:
             probabilities, loss, hit = _softmax(states[chunk], weight, bias, labels[chunk], look)
             losses.append(loss.squeeze(1))
             right.append(hit.squeeze(1))
-            kept = probabilities if len(ctx.chunks) == 1 else None
+            saved = probabilities if len(ctx.chunks) == 1 else None
             del probabilities  # before the next are made
-        ctx.save_for_backward(states, weight, bias, labels, ignored, kept)
-        hits = torch.cat(right).masked_fill_(ignored, False)
+        ctx.save_for_backward(states, weight, bias, labels, is_ignored, saved)
+        hits = torch.cat(right).masked_fill_(is_ignored, False)
         ctx.mark_non_differentiable(hits)
-        return torch.cat(losses).masked_fill_(ignored, 0.0), hits
+        return torch.cat(losses).masked_fill_(is_ignored, 0.0), hits
 
     @staticmethod
     def backward(ctx: Any, *of: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of the states, the vectors and the bias."""
-        states, weight, bias, labels, ignored, kept = ctx.saved_tensors
-        weights = of[0].masked_fill(ignored, 0.0).unsqueeze(1)
+        states, weight, bias, labels, is_ignored, saved = ctx.saved_tensors
+        weights = of[0].masked_fill(is_ignored, 0.0).unsqueeze(1)
         for_states, for_weight = torch.empty_like(states), None
         for_bias = None if bias is None else torch.zeros_like(bias)
         for chunk in ctx.chunks:
-            gradient = _softmax(states[chunk], weight, bias, labels[chunk])[0] if kept is None else kept
+            gradient = _softmax(states[chunk], weight, bias, labels[chunk])[0] if saved is None else saved
             gradient.scatter_add_(1, labels[chunk], -torch.ones_like(weights[chunk]))
             if for_bias is not None:
                 for_bias += weights[chunk, 0] @ gradient
@@ -148,7 +152,7 @@ def _softmax(
     """
     logits = _logits(states, weight, bias)
     best = first_largest(logits)
-    largest, own = logits.gather(1, best), logits.gather(1, targets)
+    largest, target_logits = logits.gather(1, best), logits.gather(1, targets)
     if logits.device.type == "cpu":  # one operation, which has read a number when it writes there
         probabilities: Tensor = torch.ops.aten._softmax.out(logits, -1, False, out=logits)
         total = probabilities.gather(1, best).reciprocal_()  # 1 / Σ exp(logits − largest) is the softmax of the largest
@@ -157,7 +161,7 @@ def _softmax(
         probabilities = logits.div_(total)
     if look is not None:
         look(probabilities)
-    return probabilities, largest - own + total.log_(), best == targets
+    return probabilities, largest - target_logits + total.log_(), best == targets
 
 
 def _logits(states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -177,13 +181,13 @@ def first_largest(rows: Tensor) -> Tensor:
     >>> first_largest(torch.tensor([[1, 3, 3, 2], [4, 0, 0, 4]])).flatten().tolist()
     [1, 0]
     """
-    whole = rows.shape[1] // BLOCK * BLOCK
-    if rows.device.type != "cpu" or whole == 0:
+    even_size = rows.shape[1] // BLOCK * BLOCK
+    if rows.device.type != "cpu" or even_size == 0:
         return rows.argmax(-1, keepdim=True)
-    blocks = rows[:, :whole].view(len(rows), whole // BLOCK, BLOCK)
+    blocks = rows[:, :even_size].view(len(rows), even_size // BLOCK, BLOCK)
     begin = blocks.amax(-1).argmax(-1, keepdim=True) * BLOCK
     best: Tensor = begin + rows.gather(1, begin + torch.arange(BLOCK)).argmax(-1, keepdim=True)
-    if whole == rows.shape[1]:
+    if even_size == rows.shape[1]:
         return best
-    last = whole + rows[:, whole:].argmax(-1, keepdim=True)
+    last = even_size + rows[:, even_size:].argmax(-1, keepdim=True)
     return torch.where(rows.gather(1, last) > rows.gather(1, best), last, best)

@@ -234,6 +234,6 @@ class RepeatedToken:
 def without_marks(recipe: Recipe) -> Recipe:
     """The recipe on text in which nothing is marked: where it hides marked spans, words are as good for counting."""
     settings = recipe.settings
-    if settings.policy is None or not parse_schedule(settings.policy, settings.rate).spanned:
+    if settings.policy is None or not parse_schedule(settings.policy, settings.rate).span_kinds:
         return recipe
     return replace(recipe, settings=replace(settings, policy="word", phrases=None))

@@ -17,7 +17,7 @@ from unmask.corruption.rows import join_examples
 from unmask.corruption.schedule import MaskingSchedule, corrupt_at
 from unmask.records import Batch, Blocks, Corrupted, Integers, TokenStream, Vocabulary
 from unmask.tokens.collate import collate
-from unmask.tokens.pack import AROUND, Packing, Pieces, cut, grouped, packed, read_blocks
+from unmask.tokens.pack import AROUND, Packing, Pieces, cut_documents, group_by_length, pack_pieces, read_blocks
 from unmask.tokens.sample import Sampling, sample_pieces
 from unmask.tokens.spans.lexicon import Lexicon, mark_phrases
 from unmask.tokens.spans.marked import Spans, mark_blocks
@@ -85,7 +85,7 @@ class MaskedBatches:
     @cached_property
     def pieces(self) -> Pieces:
         """The documents, cut to the block length."""
-        return cut(self.stream.ends, self.length - AROUND)
+        return cut_documents(self.stream.ends, self.length - AROUND)
 
 
 @lru_cache(maxsize=2)  # a step may lie in two epochs
@@ -94,9 +94,9 @@ def _plan(batches: MaskedBatches, epoch: int) -> Packing:
     if batches.sampling is not None:
         pieces = sample_pieces(pieces, batches.sampling, seed=seed, epoch=epoch)
     if batches.packs:
-        return packed(pieces, length, seed=seed, epoch=epoch)
+        return pack_pieces(pieces, length, seed=seed, epoch=epoch)
     offset = epoch * len(pieces.starts) % batches.batch_size % batches.micro_batch
-    return grouped(pieces, length, rows=batches.micro_batch, offset=offset, seed=seed, epoch=epoch)
+    return group_by_length(pieces, length, rows=batches.micro_batch, offset=offset, seed=seed, epoch=epoch)
 
 
 def _join_epochs(by_epoch: list[tuple[Blocks, Corrupted]], pad: int) -> tuple[Blocks, Corrupted]:

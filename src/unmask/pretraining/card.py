@@ -11,7 +11,7 @@ from pathlib import Path
 from safetensors.torch import save_file
 
 from unmask.files import whole_directory
-from unmask.models.load import quietly
+from unmask.models.load import quiet_transformers
 from unmask.objectives.text import Card, Export
 from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.tokens.store.dataset import Dataset
@@ -23,7 +23,7 @@ WEIGHTS = "model.safetensors"
 def export_model(export: Export, dataset: Dataset, out: Path, card: str) -> None:
     """Write the model, what belongs beside it, its tokenizer and its card."""
     with whole_directory(out) as aside:
-        with quietly():
+        with quiet_transformers():
             export.model.save_pretrained(aside)
         for name, tensors in export.tensors.items():
             save_file({key: tensor.detach().contiguous() for key, tensor in tensors.items()}, aside / name)

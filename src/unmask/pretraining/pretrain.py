@@ -19,7 +19,7 @@ from torch.nn import Module
 from unmask.corruption.policy import policies_with
 from unmask.corruption.schedule import MaskingSchedule, parse_schedule
 from unmask.errors import BadInput
-from unmask.files import digest, sha256_of
+from unmask.files import json_digest, sha256_of
 from unmask.models.families.family import FAMILIES, build_model
 from unmask.models.init import set_unigram_bias
 from unmask.objectives.curriculum import Curriculum, parse_curriculum
@@ -78,7 +78,7 @@ class Pretraining:
             phrases = tuple(read_phrases(settings.phrases))
         if masking is not None and phrases:
             lexicon = phrase_lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
-            lexicons = dict.fromkeys(masking.spanned, lexicon)
+            lexicons = dict.fromkeys(masking.span_kinds, lexicon)
         elif masking is not None:
             spans = marked_spans(dataset, masking, "train")
         return cls(recipe, dataset, seed, curriculum, masking, phrases, lexicons, spans)
@@ -144,7 +144,7 @@ class Pretraining:
             settings={
                 "recipe": asdict(recipe),
                 "data": self.dataset.fingerprint,
-                "phrases": digest(list(self.phrases)) if self.phrases else None,
+                "phrases": json_digest(list(self.phrases)) if self.phrases else None,
             },
             figures=TITLES,
             build=self.learner,

@@ -81,7 +81,7 @@ def measure_masks(
     loss, correct, predictions = 0.0, 0.0, 0.0
     with evaluating(model):
         for held_out, is_mine in world.padded_share(examples.batches(limit=limit)):
-            result = mlm.restore(model, held_out.batch)
+            result = mlm.masked_lm_loss(model, held_out.batch)
             loss += is_mine * result.loss.item()
             correct += is_mine * int(result.correct.item())
             predictions += is_mine * result.predicted

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.errors import BadInput, Damaged, Interrupted, Refused, Terminated
-from unmask.files import SEAL, saving, seal_holds, sealed, write_json, write_text
+from unmask.files import SEAL, explain_disk_errors, seal_holds, with_seal, write_json, write_text
 from unmask.runs.description import flatten_settings
 
 FORMAT = 2
@@ -82,7 +82,7 @@ class Run:
 
     def log(self, figures: dict[str, Any]) -> None:
         """Add one line to the metrics; it survives the process."""
-        with saving(self.metrics), self.metrics.open("a", encoding="utf-8") as file:
+        with explain_disk_errors(self.metrics), self.metrics.open("a", encoding="utf-8") as file:
             file.write(json.dumps(figures) + "\n")
         if self.also is not None:
             self.also(figures)
@@ -126,7 +126,7 @@ def open_run(path: Path, settings: Mapping[str, Any], *, resume: bool) -> Iterat
             refuse_differences(path, {name: before.get(name) for name in request} | budget, request, free=FREE)
             yield Run(path, before)
         else:
-            with saving(path):
+            with explain_disk_errors(path):
                 (path / "README.md").write_text(README, encoding="utf-8")
             with _cleared_unless_begun(path):
                 yield Run(path, request)
@@ -147,7 +147,7 @@ def describe_run(run: Run, steps: int, threads: int, *, write: bool = True) -> R
     """Settle what was left to the start of the run: how many steps the budget buys, on how many threads."""
     description = {**run.description, "steps": steps, "threads": threads}
     if write:
-        write_json(run.path / DESCRIPTION, sealed(description))
+        write_json(run.path / DESCRIPTION, with_seal(description))
     return Run(run.path, description)
 
 
@@ -178,7 +178,7 @@ def claim_directory(path: Path, *, resume: bool, doing: str, lock: str = LOCK) -
     occupied = path.is_dir() and any(entry.name != lock for entry in path.iterdir())
     if occupied and not resume:
         raise Refused(f"{path}: is not empty; add --resume to go on with it, or choose another --out")
-    with saving(path):
+    with explain_disk_errors(path):
         path.mkdir(parents=True, exist_ok=True)
     with _locked(path / lock, doing):
         yield occupied
@@ -217,7 +217,7 @@ def _short(value: Any) -> str:
 @contextmanager
 def _locked(lock: Path, doing: str) -> Iterator[None]:
     """One process at a time; the lock goes with the process, however it ends."""
-    with saving(lock), lock.open("a+") as file:
+    with explain_disk_errors(lock), lock.open("a+") as file:
         if not _try_lock(file.fileno()):
             file.seek(0)
             owner = file.read().strip() or "?"

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from unmask.quantities import brief
+from unmask.quantities import format_count
 from unmask.runs.directory import FINAL
 from unmask.runs.history import HELD_OUT, History
 
@@ -179,5 +179,5 @@ def _percent(value: float, _place: int | None) -> str:
 def _plain(value: float, _place: int | None) -> str:
     """A number in few characters: 1.2 M, 7.5, 2.4e-3."""
     if abs(value) >= 1000:
-        return brief(value).replace(".0 ", " ")
+        return format_count(value).replace(".0 ", " ")
     return f"{value:g}" if abs(value) >= 0.01 or not value else f"{value:.1e}".replace("e-0", "e-")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.files import write_bytes, write_text
-from unmask.quantities import brief, duration
+from unmask.quantities import format_count, format_duration
 from unmask.results import FigureTitle, RunStatus
 from unmask.runs.description import flatten_settings
 from unmask.runs.directory import FINAL
@@ -107,9 +107,9 @@ def _headline_figures(run: RunStatus) -> Iterable[tuple[str, str]]:
     for title in run.titles:
         if title.name in figures:
             yield title.spelt(figures[title.name]), f"{title.title}: {where}"
-    yield brief(run.tokens), "tokens seen"
+    yield format_count(run.tokens), "tokens seen"
     yield f"{run.step:,}", f"of {run.steps:,} steps" if run.steps else "steps"
-    yield duration(run.seconds), "spent on steps"
+    yield format_duration(run.seconds), "spent on steps"
 
 
 def _card(figure: str, name: str) -> str:

@@ -20,10 +20,10 @@ def batches_by_length(lengths: Sequence[int] | Integers, *, tokens: int, rows: i
     """
     sizes = np.asarray(lengths)
     order = np.argsort(sizes, kind="stable")
-    most = len(order) if rows is None else max(rows, 1)
+    max_rows = len(order) if rows is None else max(rows, 1)
     begin = 0
     for end, size in enumerate(sizes[order].tolist()):  # the longest of a batch is its last row
-        if begin < end and (end - begin == most or (end + 1 - begin) * size > tokens):
+        if begin < end and (end - begin == max_rows or (end + 1 - begin) * size > tokens):
             yield order[begin:end]
             begin = end
     if begin < len(order):

@@ -12,15 +12,15 @@ from unmask.records import Batch, Blocks, Corrupted, Ids, Integers
 
 def collate(blocks: Blocks, corrupted: Corrupted) -> Batch:
     """What an objective takes of corrupted blocks."""
-    shortened = corrupted.documents is not None  # rows without what is hidden: a decoder says that
+    is_shortened = corrupted.documents is not None  # rows without what is hidden: a decoder says that
     documents = blocks.documents if corrupted.documents is None else corrupted.documents
     none = np.empty(0, dtype=np.int64)
     return Batch(
         ids=corrupted.ids.astype(np.int64),
         positions=positions_in_document(documents),
         documents=documents.astype(np.int64),
-        predicted=none if shortened else np.flatnonzero(corrupted.hidden),
-        targets=none if shortened else corrupted.targets.astype(np.int64),
+        predicted=none if is_shortened else np.flatnonzero(corrupted.hidden),
+        targets=none if is_shortened else corrupted.targets.astype(np.int64),
         numbers=blocks.numbers,
         edges=None if corrupted.edges is None else corrupted.edges.astype(np.int64),
         order=None if corrupted.order is None else corrupted.order.astype(np.int64),

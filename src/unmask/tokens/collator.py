@@ -22,7 +22,7 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.corruption.schedule import MaskingSchedule, corrupt_at, parse_schedule
 from unmask.errors import BadInput
-from unmask.randomness import GOLDEN, mix
+from unmask.randomness import GOLDEN, mix_bits
 from unmask.records import Blocks, Corrupted, Flags, Ids, Integers
 from unmask.tokens.spans.lexicon import mark_phrases
 from unmask.tokens.spans.phrases import phrase_lexicon
@@ -83,73 +83,75 @@ class Collator:
         """One batch."""
         if not examples:
             raise BadInput("a batch of no examples cannot be collated")
-        fields = [dict(each) if isinstance(each, Mapping) else {"input_ids": each} for each in examples]
+        fields = [dict(example) if isinstance(example, Mapping) else {"input_ids": example} for example in examples]
         blocks = self._blocks(fields)
         corrupted = corrupt_at(blocks, self.masking, self.vocabulary, seed=self.seed)
-        batch = _batch(blocks, corrupted)
+        batch = _model_inputs(blocks, corrupted)
         if "token_type_ids" in fields[0] and corrupted.answer is None:
-            batch["token_type_ids"] = _padded([each["token_type_ids"] for each in fields], blocks.ids.shape[1], 0)
+            batch["token_type_ids"] = _pad([example["token_type_ids"] for example in fields], blocks.ids.shape[1], 0)
         return {self.prefix + name: torch.from_numpy(array) for name, array in batch.items()}
 
     def _blocks(self, fields: list[dict[str, Any]]) -> Blocks:
         """The examples as corruption takes them: padded, their words known, each with a number of its own."""
-        rows = [each["input_ids"] for each in fields]
+        rows = [example["input_ids"] for example in fields]
         sizes = np.array([len(row) for row in rows])
         width = -(-max(int(sizes.max()), 1) // self.multiple) * self.multiple
-        ids = _padded(rows, width, self.vocabulary.pad)
+        ids = _pad(rows, width, self.vocabulary.pad)
         real = np.arange(width) < sizes[:, None]
-        if any("attention_mask" in each for each in fields):
-            seen = [each.get("attention_mask", [1] * size) for each, size in zip(fields, sizes.tolist(), strict=True)]
-            real &= _padded(seen, width, 0) > 0
+        if any("attention_mask" in example for example in fields):
+            attention = [
+                example.get("attention_mask", [1] * size) for example, size in zip(fields, sizes.tolist(), strict=True)
+            ]
+            real &= _pad(attention, width, 0) > 0
         blocks = Blocks(
             ids=ids.astype(np.int32),
             word_starts=self._starts(fields, rows, ids, real),
             documents=real.astype(np.int32),
-            numbers=_numbers(fields, ids, real),
+            numbers=_example_keys(fields, ids, real),
             epoch=self.epoch,
         )
-        spans = {kind: self._marks(kind, blocks, fields) for kind in self.masking.spanned}
+        spans = {kind: self._marks(kind, blocks, fields) for kind in self.masking.span_kinds}
         return replace(blocks, spans=spans)
 
     def _marks(self, kind: str, blocks: Blocks, fields: list[dict[str, Any]]) -> Ids:
         """The spans of a kind: those of the phrases, or those that come with the examples."""
         if self.lexicon is not None:
             return mark_phrases(blocks, self.lexicon, self.vocabulary, kind=kind).spans[kind]
-        if not all("spans" in each for each in fields):
+        if not all("spans" in example for example in fields):
             raise BadInput(f"policy {kind!r} needs spans: give phrases=[…], or `spans`, a number for each token")
-        return _padded([each["spans"] for each in fields], blocks.ids.shape[1], 0).astype(np.int32)
+        return _pad([example["spans"] for example in fields], blocks.ids.shape[1], 0).astype(np.int32)
 
     def _starts(
         self, fields: list[dict[str, Any]], rows: list[Sequence[int]], ids: NDArray[np.int64], real: Flags
     ) -> Flags:
         """Which tokens start a word: as the examples say, or as their ids tell."""
         width = ids.shape[1]
-        if all("word_starts" in each for each in fields):
-            return _padded([each["word_starts"] for each in fields], width, 0) > 0
-        if all("word_ids" in each for each in fields):
-            rows_of_words = [[-1 if word is None else word for word in each["word_ids"]] for each in fields]
-            words = _padded(rows_of_words, width, -1)
+        if all("word_starts" in example for example in fields):
+            return _pad([example["word_starts"] for example in fields], width, 0) > 0
+        if all("word_ids" in example for example in fields):
+            rows_of_words = [[-1 if word is None else word for word in example["word_ids"]] for example in fields]
+            words = _pad(rows_of_words, width, -1)
             starts: Flags = (words >= 0) & (np.diff(words, axis=1, prepend=-1) != 0)
             return starts
         if not self.masking.needs_words:
             return real
         if self.opens is not None:
             return self.opens.take(ids) & real
-        spelt = [self._starts_by_spelling(number, np.asarray(row)) for number, row in enumerate(rows)]
-        return _padded(spelt, width, 0) > 0
+        starts_by_row = [self._starts_by_spelling(number, np.asarray(row)) for number, row in enumerate(rows)]
+        return _pad(starts_by_row, width, 0) > 0
 
     def _starts_by_spelling(self, number: int, row: NDArray[np.int64]) -> Flags:
         """Which tokens start a word, by encoding once more what the ids spell: the same ids tell their words."""
         flags = np.zeros(len(row), dtype=np.bool_)
-        for run in _runs(np.flatnonzero(~self.vocabulary.is_special[row])):
+        for run in _split_runs(np.flatnonzero(~self.vocabulary.is_special[row])):
             text = str(self.tokenizer.decode(row[run].tolist(), clean_up_tokenization_spaces=False))
-            (encoded,) = encode(self.tokenizer, [text])
-            if encoded.ids.tolist() != row[run].tolist():
+            (tokens,) = encode(self.tokenizer, [text])
+            if tokens.ids.tolist() != row[run].tolist():
                 raise BadInput(
                     f"example {number} of the batch: its ids alone do not tell where words start with this tokenizer; "
                     "give `word_ids` or `word_starts` with each example"
                 )
-            flags[run] = encoded.word_starts
+            flags[run] = tokens.word_starts
         return flags
 
 
@@ -158,28 +160,28 @@ def _openers(tokenizer: PreTrainedTokenizerFast) -> Flags | None:
     model = tokenizer.backend_tokenizer.model
     if not isinstance(model, models.WordPiece):
         return None
-    pieces = tokenizer.get_vocab()
-    flags = np.zeros(max(pieces.values()) + 1, dtype=np.bool_)
-    for piece, number in pieces.items():
-        flags[number] = not piece.startswith(model.continuing_subword_prefix)
+    vocabulary = tokenizer.get_vocab()
+    flags = np.zeros(max(vocabulary.values()) + 1, dtype=np.bool_)
+    for token, number in vocabulary.items():
+        flags[number] = not token.startswith(model.continuing_subword_prefix)
     return flags
 
 
-def _runs(places: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _split_runs(places: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Places cut where they are not neighbours."""
     return np.split(places, np.flatnonzero(np.diff(places) != 1) + 1) if len(places) else []
 
 
-def _numbers(fields: list[dict[str, Any]], ids: NDArray[np.int64], real: Flags) -> Integers:
+def _example_keys(fields: list[dict[str, Any]], ids: NDArray[np.int64], real: Flags) -> Integers:
     """What each example's draws are keyed by: its number, or its content, the padding left out."""
-    if all("number" in each for each in fields):
-        return np.array([each["number"] for each in fields], dtype=np.int64)
+    if all("number" in example for example in fields):
+        return np.array([example["number"] for example in fields], dtype=np.int64)
     place = np.cumsum(real, axis=1, dtype=np.uint64)
-    words = mix(ids.astype(np.uint64) + place * GOLDEN) * real
-    return (mix(words.sum(axis=1, dtype=np.uint64)) >> np.uint64(1)).astype(np.int64)
+    words = mix_bits(ids.astype(np.uint64) + place * GOLDEN) * real
+    return (mix_bits(words.sum(axis=1, dtype=np.uint64)) >> np.uint64(1)).astype(np.int64)
 
 
-def _padded(rows: Sequence[Any], width: int, value: int) -> NDArray[np.int64]:
+def _pad(rows: Sequence[Any], width: int, value: int) -> NDArray[np.int64]:
     """Rows of any lengths as one grid."""
     sizes = np.array([len(row) for row in rows])
     if isinstance(rows[0], list):  # one pass over all of them is several times as fast as an array for each
@@ -191,7 +193,7 @@ def _padded(rows: Sequence[Any], width: int, value: int) -> NDArray[np.int64]:
     return grid
 
 
-def _batch(blocks: Blocks, corrupted: Corrupted) -> dict[str, NDArray[Any]]:
+def _model_inputs(blocks: Blocks, corrupted: Corrupted) -> dict[str, NDArray[Any]]:
     """The batch as transformers' models take it."""
     if corrupted.answer is not None and corrupted.documents is not None:
         width = max(int((corrupted.documents > 0).sum(axis=1).max()), 1)
@@ -223,9 +225,9 @@ def _two_streams(corrupted: Corrupted) -> dict[str, NDArray[Any]]:
     counts = np.count_nonzero(corrupted.hidden, axis=1)
     row, column = np.nonzero(corrupted.hidden)
     nth = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
-    most = max(int(counts.max(initial=0)), 1)
-    asked = np.zeros((len(order), most, order.shape[1]), dtype=np.float32)
-    asked[row, nth, column] = 1
-    labels = np.full((len(order), most), IGNORED, dtype=np.int64)
+    slots = max(int(counts.max(initial=0)), 1)
+    target_mapping = np.zeros((len(order), slots, order.shape[1]), dtype=np.float32)
+    target_mapping[row, nth, column] = 1
+    labels = np.full((len(order), slots), IGNORED, dtype=np.int64)
     labels[row, nth] = corrupted.targets
-    return {"perm_mask": later.astype(np.float32), "target_mapping": asked, "labels": labels}
+    return {"perm_mask": later.astype(np.float32), "target_mapping": target_mapping, "labels": labels}

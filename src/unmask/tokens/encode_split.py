@@ -23,7 +23,7 @@ from unmask.tokens.spans.find import Finder, Span, without_overlaps
 from unmask.tokens.spans.marked import SpanWriter
 from unmask.tokens.store.documents import Documents, read_documents
 from unmask.tokens.store.shards import ShardWriter
-from unmask.tokens.tokenizer.encode import Encoded
+from unmask.tokens.tokenizer.encode import EncodedText
 from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.segments import Segmenter, encode_words
 
@@ -44,32 +44,34 @@ def encode_split(
     with ExitStack() as files:
         shards = files.enter_context(ShardWriter(folder, vocabulary_of(tokenizer).size, shard_tokens))
         spans = {kind: files.enter_context(SpanWriter(folder, kind)) for kind in finders}
-        for (texts, marks), encoded in _encoded(tokenizer, read_documents(documents), segmenter, offsets=bool(spans)):
+        for (texts, marks), tokens in _encode_ahead(
+            tokenizer, read_documents(documents), segmenter, offsets=bool(spans)
+        ):
             for kind, writer in spans.items():
-                writer.add(encoded, _spans(kind, texts, marks, finders[kind]))
-            shards.add(encoded)
-            step(len(encoded), note=f"{shards.tokens:,} tokens")
+                writer.add(tokens, _spans(kind, texts, marks, finders[kind]))
+            shards.add(tokens)
+            step(len(tokens), note=f"{shards.tokens:,} tokens")
     return shards, {kind: writer.spans for kind, writer in spans.items()}
 
 
-def _encoded(
+def _encode_ahead(
     tokenizer: PreTrainedTokenizerFast, documents: Iterator[Documents], segmenter: Segmenter | None, offsets: bool
-) -> Iterator[tuple[Documents, list[Encoded]]]:
+) -> Iterator[tuple[Documents, list[EncodedText]]]:
     """Batches in order, some ahead: one is taken apart by Python while the next is encoded without it."""
     with ThreadPoolExecutor(2) as workers:
-        ahead: deque[tuple[Documents, Future[list[Encoded]]]] = deque()
+        ahead: deque[tuple[Documents, Future[list[EncodedText]]]] = deque()
         for batch in documents:
             ahead.append((batch, workers.submit(encode_words, tokenizer, batch[0], segmenter, offsets=offsets)))
             if len(ahead) > 3:
-                done, future = ahead.popleft()
-                yield done, future.result()
-        for done, future in ahead:
-            yield done, future.result()
+                batch_ahead, future = ahead.popleft()
+                yield batch_ahead, future.result()
+        for batch_ahead, future in ahead:
+            yield batch_ahead, future.result()
 
 
 def _spans(kind: str, texts: list[str], marks: list[list[Mark]], finders: Sequence[Finder]) -> list[list[Span]]:
     """The spans of a kind in each text: those the corpus marks and those that are found, none overlapping."""
-    spans = [[(start, end) for start, end, its in each if its == kind] for each in marks]
+    spans = [[(start, end) for start, end, its in row if its == kind] for row in marks]
     for find in finders:
-        spans = [[*before, *more] for before, more in zip(spans, find(texts), strict=True)]
-    return [without_overlaps(each) for each in spans]
+        spans = [[*before, *matches] for before, matches in zip(spans, find(texts), strict=True)]
+    return [without_overlaps(row) for row in spans]

@@ -14,7 +14,7 @@ from unmask.corruption.schedule import MaskingSchedule, corrupt_at, parse_schedu
 from unmask.records import Batch, Blocks, Corrupted, TokenStream, Vocabulary
 from unmask.tokens.bucket import batches_by_length
 from unmask.tokens.collate import collate
-from unmask.tokens.pack import AROUND, Packing, alone, cut, read_blocks
+from unmask.tokens.pack import AROUND, Packing, cut_documents, one_per_block, read_blocks
 
 HELD_OUT_LENGTH = 128
 HELD_OUT_RATE = 0.15
@@ -55,7 +55,7 @@ class HeldOutSet:
         seed: int = 0,
     ) -> HeldOutSet:
         """The examples of a stream: under BERT's policy, under another, or with nothing hidden."""
-        packing = alone(cut(stream.ends, length - AROUND), length)
+        packing = one_per_block(cut_documents(stream.ends, length - AROUND), length)
         return cls(stream, vocabulary, packing, None if policy is None else parse_schedule(policy, rate), seed)
 
     @property
@@ -66,10 +66,10 @@ class HeldOutSet:
     def batches(self, tokens: int = 8192, limit: int | None = None) -> Iterator[HeldOut]:
         """Batches of about `tokens` tokens, rows of like length together; `limit` takes an even sample."""
         lengths = self.packing.pieces.lengths
-        chosen = np.arange(len(lengths))
+        numbers = np.arange(len(lengths))
         if limit is not None and lengths.sum() > limit:
-            chosen = chosen[:: -(-int(lengths.sum()) // limit)]
-        for rows in batches_by_length(lengths[chosen] + AROUND, tokens=tokens):
-            blocks = read_blocks(self.stream, self.packing, chosen[rows], self.vocabulary)
+            numbers = numbers[:: -(-int(lengths.sum()) // limit)]
+        for rows in batches_by_length(lengths[numbers] + AROUND, tokens=tokens):
+            blocks = read_blocks(self.stream, self.packing, numbers[rows], self.vocabulary)
             corrupted = corrupt_at(blocks, self.masking, self.vocabulary, seed=self.seed, progress=1.0)
             yield HeldOut(blocks, corrupted, collate(blocks, corrupted))

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unmask.errors import Damaged
-from unmask.randomness import Draws, mix
+from unmask.randomness import Draws, mix_bits
 from unmask.records import Blocks, Integers, TokenStream, Vocabulary
 
-SORTED = 64  # batches among which pieces are sorted by length
+SORT_BATCHES = 64  # batches among which pieces are sorted by length
 AROUND = 2  # the opening and the closing token of each piece
 
 
@@ -34,10 +34,10 @@ class Pieces:
     documents: Integers  # N, the document each was cut from
 
 
-def cut(ends: Integers, room: int) -> Pieces:
+def cut_documents(ends: Integers, room: int) -> Pieces:
     """Cut documents into pieces of `room` tokens and a rest; empty documents give none.
 
-    >>> cut(np.array([7, 7, 9]), room=3)
+    >>> cut_documents(np.array([7, 7, 9]), room=3)
     Pieces(starts=array([0, 3, 6, 7]), lengths=array([3, 3, 1, 2]), documents=array([0, 0, 0, 2]))
     """
     begins = np.concatenate(([0], ends[:-1])).astype(np.int64)
@@ -75,12 +75,12 @@ def best_fit(lengths: Integers, capacity: int) -> tuple[Integers, int]:
                 room = capacity
                 tight = np.arange(blocks, blocks - (-len(todo) // (capacity // length)))
                 blocks += len(tight)
-            used, rest = tight[: len(todo)], tight[len(todo) :]
-            block[todo[: len(used)]] = used
-            todo = todo[len(used) :]
-            rooms[room - length].append(used)
-            if len(rest):
-                rooms[room].append(rest)
+            filled, spare = tight[: len(todo)], tight[len(todo) :]
+            block[todo[: len(filled)]] = filled
+            todo = todo[len(filled) :]
+            rooms[room - length].append(filled)
+            if len(spare):
+                rooms[room].append(spare)
             open_rooms[room - length], open_rooms[room] = True, bool(rooms[room])
     return block, blocks
 
@@ -106,26 +106,26 @@ class Packing:
         return 1 - float((self.pieces.lengths + AROUND).sum()) / (self.blocks * self.length)
 
 
-def packed(pieces: Pieces, length: int, *, seed: int, epoch: int) -> Packing:
+def pack_pieces(pieces: Pieces, length: int, *, seed: int, epoch: int) -> Packing:
     """The epoch's blocks: a random choice among equal best fits, in a random order."""
-    shuffled = random_order(len(pieces.starts), seed, epoch, 0)
-    block, blocks = best_fit(pieces.lengths[shuffled] + AROUND, length)
+    shuffle = random_order(len(pieces.starts), seed, epoch, 0)
+    block, blocks = best_fit(pieces.lengths[shuffle] + AROUND, length)
     block = random_order(blocks, seed, epoch, 1)[block]
     order = np.argsort(block, kind="stable")
     edges = np.searchsorted(block[order], np.arange(blocks + 1))
-    return Packing(pieces, shuffled[order], edges, length, epoch)
+    return Packing(pieces, shuffle[order], edges, length, epoch)
 
 
-def grouped(pieces: Pieces, length: int, *, rows: int, offset: int = 0, seed: int, epoch: int) -> Packing:
+def group_by_length(pieces: Pieces, length: int, *, rows: int, offset: int = 0, seed: int, epoch: int) -> Packing:
     """Each piece in a block of its own, blocks of like length together: for models that cannot keep documents apart.
 
-    Pieces are shuffled, sorted by length within stretches of `SORTED` batches, cut into batches of `rows` (the first
-    shorter by `offset`, where the epoch begins in the middle of a batch), and the batches are shuffled.
+    Pieces are shuffled, sorted by length within stretches of `SORT_BATCHES` batches, cut into batches of `rows` (the
+    first shorter by `offset`, where the epoch begins in the middle of a batch), and the batches are shuffled.
     """
     count = len(pieces.starts)
-    shuffled = random_order(count, seed, epoch, 0)
-    stretch = np.arange(count) // (SORTED * rows)
-    by_length = shuffled[np.lexsort((pieces.lengths[shuffled], stretch))]
+    shuffle = random_order(count, seed, epoch, 0)
+    stretch = np.arange(count) // (SORT_BATCHES * rows)
+    by_length = shuffle[np.lexsort((pieces.lengths[shuffle], stretch))]
     batch = (np.arange(count) + offset) // rows
     place = random_order(int(batch[-1]) + 1 if count else 0, seed, epoch, 1)
     place[:1], place[-1:] = -1, len(place)  # the first and the last may be short: they stay where they are
@@ -136,10 +136,10 @@ def grouped(pieces: Pieces, length: int, *, rows: int, offset: int = 0, seed: in
 def random_order(count: int, seed: int, epoch: int, purpose: int) -> Integers:
     """A random order of `count` things, a function of the numbers alone; keys never tie."""
     keys = Draws.of(seed, epoch, np.arange(count)).keys
-    return np.argsort(mix(keys + np.uint64(purpose)))
+    return np.argsort(mix_bits(keys + np.uint64(purpose)))
 
 
-def alone(pieces: Pieces, length: int) -> Packing:
+def one_per_block(pieces: Pieces, length: int) -> Packing:
     """Each piece in a block of its own, in the order of the text: what evaluation reads."""
     count = len(pieces.starts)
     return Packing(pieces, np.arange(count), np.arange(count + 1), length, epoch=0)
@@ -165,8 +165,8 @@ def read_blocks(
     documents = np.zeros((len(rows), width), dtype=np.int32)
     for row, members in enumerate(rows):
         column = 0
-        for document, piece in enumerate(members, start=1):
-            start, size = int(packing.pieces.starts[piece]), int(packing.pieces.lengths[piece])
+        for document, number in enumerate(members, start=1):
+            start, size = int(packing.pieces.starts[number]), int(packing.pieces.lengths[number])
             inside = slice(column + 1, column + 1 + size)
             ids[row, column] = vocabulary.start
             ids[row, inside], word_starts[row, inside] = stream.read(start, start + size)

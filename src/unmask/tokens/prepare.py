@@ -15,7 +15,7 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerFast
 
-from unmask.corpus.collect import CollectConfig, Collected, collect
+from unmask.corpus.collect import CollectConfig, CollectedCorpus, collect_corpus
 from unmask.errors import BadInput, Refused
 from unmask.files import whole_directory
 from unmask.progress import task
@@ -27,7 +27,7 @@ from unmask.tokens.store.dataset import SPLITS
 from unmask.tokens.store.documents import read_documents
 from unmask.tokens.store.languages import balanced_texts, check_languages, write_languages
 from unmask.tokens.store.manifest import MANIFEST, fingerprint_of, write_manifest
-from unmask.tokens.store.readme import readme
+from unmask.tokens.store.readme import data_readme
 from unmask.tokens.store.shards import SHARD_TOKENS, write_array
 from unmask.tokens.tokenizer.load import load_tokenizer, save_tokenizer, vocabulary_of
 from unmask.tokens.tokenizer.segments import named_segmenter
@@ -59,45 +59,45 @@ class PrepareSettings:
                 raise BadInput(f"{name} is {value}: give 1 or more")
 
 
-def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **settings: Any) -> Prepared:
+def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **fields: Any) -> Prepared:
     """Make a data directory of raw text; `out` is there when all of it is done, and not before.
 
     The settings are the fields of `PrepareSettings`.
     """
-    began = perf_counter()
-    chosen = PrepareSettings(**settings)
-    config = CollectConfig(field=chosen.field, min_characters=chosen.min_characters, valid=chosen.valid)
-    check_languages(chosen.languages)
-    foreign, finders = _foreign_tokenizer(chosen), _finders(chosen)
-    if chosen.segmenter is not None:
-        named_segmenter(chosen.segmenter)
+    start = perf_counter()
+    settings = PrepareSettings(**fields)
+    config = CollectConfig(field=settings.field, min_characters=settings.min_characters, valid=settings.valid)
+    check_languages(settings.languages)
+    foreign, finders = _foreign_tokenizer(settings), _finders(settings)
+    if settings.segmenter is not None:
+        named_segmenter(settings.segmenter)
     target = out.resolve()
     _check_free(out, overwrite)
     with whole_directory(target) as folder:
-        collected = collect(sources, folder / "documents", config=config)
+        corpus = collect_corpus(sources, folder / "documents", config=config)
         if (quarantine := folder / "documents" / "quarantine.jsonl").exists():
             quarantine.rename(folder / "quarantine.jsonl")
-        tokenizer = foreign or _trained_tokenizer(folder / "documents" / "train", chosen)
+        tokenizer = foreign or _trained_tokenizer(folder / "documents" / "train", settings)
         save_tokenizer(tokenizer, folder / "tokenizer")
-        finders = {kind: finders.get(kind, []) for kind in SPAN_KINDS if kind in {*finders, *collected.kinds}}
-        tokens, spans = _encode(folder, load_tokenizer(folder / "tokenizer"), collected, chosen, finders)
-        facts = _facts(chosen, collected, vocabulary_of(tokenizer).size, tokens, spans)
-        if chosen.languages is not None:
+        finders = {kind: finders.get(kind, []) for kind in SPAN_KINDS if kind in {*finders, *corpus.kinds}}
+        tokens, spans = _encode(folder, load_tokenizer(folder / "tokenizer"), corpus, settings, finders)
+        facts = _manifest_facts(settings, corpus, vocabulary_of(tokenizer).size, tokens, spans)
+        if settings.languages is not None:
             splits = [folder / split for split in SPLITS]
-            facts["languages"] = write_languages(folder / "documents", splits, chosen.languages)
-        (folder / "README.md").write_text(readme(facts), encoding="utf-8")
+            facts["languages"] = write_languages(folder / "documents", splits, settings.languages)
+        (folder / "README.md").write_text(data_readme(facts), encoding="utf-8")
         manifest = write_manifest(folder, facts)
     return Prepared(
         path=out,
-        files=collected.files,
-        bytes_read=collected.bytes_read,
-        counts=collected.counts,
-        tokenizer=chosen.tokenizer,
+        files=corpus.files,
+        bytes_read=corpus.bytes_read,
+        counts=corpus.counts,
+        tokenizer=settings.tokenizer,
         vocabulary=facts["vocabulary"],
         tokens=tokens,
         spans=spans,
         fingerprint=fingerprint_of(manifest),
-        seconds=perf_counter() - began,
+        seconds=perf_counter() - start,
     )
 
 
@@ -151,11 +151,15 @@ def _finders(settings: PrepareSettings) -> dict[str, list[Finder]]:
 
 
 def _encode(
-    folder: Path, tokenizer: PreTrainedTokenizerFast, collected: Collected, settings: PrepareSettings, finders: Finders
+    folder: Path,
+    tokenizer: PreTrainedTokenizerFast,
+    corpus: CollectedCorpus,
+    settings: PrepareSettings,
+    finders: Finders,
 ) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
     """Write both splits; how many tokens each has, and how many spans of each kind, if any are marked."""
     tokens, spans = {}, {}
-    with task("Encoding", total=sum(collected.counts[split] for split in SPLITS)) as step:
+    with task("Encoding", total=sum(corpus.counts[split] for split in SPLITS)) as step:
         for split in SPLITS:
             shards, spans[split] = encode_split(
                 folder / "documents" / split,
@@ -172,25 +176,25 @@ def _encode(
     return tokens, spans if finders else {}
 
 
-def _facts(
+def _manifest_facts(
     settings: PrepareSettings,
-    collected: Collected,
+    corpus: CollectedCorpus,
     vocabulary: int,
     tokens: dict[str, int],
     spans: dict[str, dict[str, int]],
 ) -> dict[str, Any]:
-    chosen = {name: value for name, value in asdict(settings).items() if name not in OPTIONAL or value is not None}
+    fields = {name: value for name, value in asdict(settings).items() if name not in OPTIONAL or value is not None}
     return {
         "unmask": version("unmask"),
-        "settings": chosen,
+        "settings": fields,
         "input": {
-            "files": collected.files,
-            "bytes": collected.bytes_read,
-            "fingerprint": collected.fingerprint,
+            "files": corpus.files,
+            "bytes": corpus.bytes_read,
+            "fingerprint": corpus.fingerprint,
         },
-        "counts": collected.counts,
+        "counts": corpus.counts,
         "vocabulary": vocabulary,
         "tokens": tokens,
-        "text_bytes": collected.text_bytes,
+        "text_bytes": corpus.text_bytes,
         **({"spans": spans} if spans else {}),
     }

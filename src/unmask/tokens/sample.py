@@ -50,9 +50,9 @@ def sample_pieces(pieces: Pieces, sampling: Sampling, *, seed: int, epoch: int) 
     first = np.flatnonzero(np.any(np.diff(alike, prepend=-1) != 0, axis=0))
     sizes = np.diff(first, append=len(order))
     # rounding the running total leaves each group within a piece of its share
-    wanted = np.diff(np.rint(np.cumsum(rate[alike[0, first]] * sizes)), prepend=0).astype(np.int64)
+    quotas = np.diff(np.rint(np.cumsum(rate[alike[0, first]] * sizes)), prepend=0).astype(np.int64)
 
     nth = np.arange(len(order)) - np.repeat(first, sizes)
-    times = np.repeat(wanted // np.maximum(sizes, 1), sizes) + (nth < np.repeat(wanted % np.maximum(sizes, 1), sizes))
-    chosen = np.repeat(order, times)
-    return Pieces(pieces.starts[chosen], pieces.lengths[chosen], pieces.documents[chosen])
+    times = np.repeat(quotas // np.maximum(sizes, 1), sizes) + (nth < np.repeat(quotas % np.maximum(sizes, 1), sizes))
+    numbers = np.repeat(order, times)
+    return Pieces(pieces.starts[numbers], pieces.lengths[numbers], pieces.documents[numbers])

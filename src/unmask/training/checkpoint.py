@@ -24,7 +24,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from unmask.errors import Damaged
-from unmask.files import seal_holds, sealed, sha256_of, spelled, whole_directory, write_json
+from unmask.files import json_text, seal_holds, sha256_of, whole_directory, with_seal, write_json
 from unmask.progress import say
 from unmask.runs.directory import CHECKPOINT_INDEX as INDEX
 from unmask.runs.directory import CHECKPOINT_TENSORS as FILES
@@ -49,7 +49,7 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> Path:
             save_file({key: value.contiguous() for key, value in tensors.items()}, aside / name)
         hashes = {name: sha256_of(aside / name) for name in FILES}
         index = {"step": checkpoint.step, "state": checkpoint.state, "sha256": hashes}
-        write_json(aside / INDEX, sealed(index))
+        write_json(aside / INDEX, with_seal(index))
     for stale in _steps(folder)[:-keep]:
         shutil.rmtree(stale, ignore_errors=True)  # what cannot be removed is no reason to stop
     return path
@@ -73,7 +73,7 @@ def load(path: Path) -> Checkpoint:
     try:
         text = (path / INDEX).read_text(encoding="utf-8")
         index = json.loads(text)
-        if not isinstance(index, dict) or not seal_holds(index) or spelled(index) != text:
+        if not isinstance(index, dict) or not seal_holds(index) or json_text(index) != text:
             raise Damaged(f"{path / INDEX}: its hash does not hold")
         if not isinstance(index["step"], int) or not isinstance(index["state"], dict):
             raise Damaged(f"{path / INDEX}: its step or its state is not one")

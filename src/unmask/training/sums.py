@@ -36,7 +36,7 @@ class Sums:
         self.tallies: dict[Key, Reals] = {
             (objective, name): np.zeros(size)
             for objective in self.objectives
-            for name, size in objective.tallied.items()
+            for name, size in objective.tally_sizes.items()
         }
         self.tokens = self.predictions = 0.0
 
@@ -92,7 +92,9 @@ class Sums:
             counts = {term: self.counts[objective, term] for term in objective.terms}
             if len(objective.terms) > 1 or len(self.objectives) > 1:
                 figures |= {f"{term}_loss": self.losses[objective, term] / max(1.0, counts[term]) for term in counts}
-            measures = objective.figures(counts, {name: self.tallies[objective, name] for name in objective.tallied})
+            measures = objective.figures(
+                counts, {name: self.tallies[objective, name] for name in objective.tally_sizes}
+            )
             among = f"{objective.name}_" if len(self.objectives) > 1 else ""
             figures |= {f"{among}{name}": value for name, value in measures.items()}
         return figures

@@ -40,20 +40,19 @@ def show(
     if not texts:
         raise BadInput('nothing to show: give a text, such as "The cat sat on the mat."')
     directory = tokenizer_directory(Path(model))  # a wrong path is told before anything heavy is loaded
-    from unmask.inference.show import show as one
-    from unmask.inference.show import show_all
+    from unmask.inference.show import show_all, show_text
     from unmask.tokens.spans.phrases import read_phrases
     from unmask.tokens.tokenizer.load import load_tokenizer
 
-    listed = read_phrases(phrases) if phrases is not None else ()
+    phrase_list = read_phrases(phrases) if phrases is not None else ()
     tokenizer = load_tokenizer(directory)
-    found: list[Shown] = []
+    results: list[Shown] = []
     for text in (text for _, text in standard_input()) if texts == ("-",) else texts:
         if all:
-            found += show_all(tokenizer, text, rate=rate, seed=seed, phrases=listed)
+            results += show_all(tokenizer, text, rate=rate, seed=seed, phrases=phrase_list)
         else:
-            found.append(one(tokenizer, text, policy, rate=rate, seed=seed, phrases=listed))
-    return found
+            results.append(show_text(tokenizer, text, policy, rate=rate, seed=seed, phrases=phrase_list))
+    return results
 
 
 @verb
@@ -88,8 +87,8 @@ def audit(
     from unmask.evaluation.audit import audit_data
     from unmask.tokens.spans.phrases import read_phrases
 
-    listed = read_phrases(phrases) if phrases is not None else ()
-    return audit_data(data, policy, rate=rate, length=length, blocks=blocks, phrases=listed, seed=seed)
+    phrase_list = read_phrases(phrases) if phrases is not None else ()
+    return audit_data(data, policy, rate=rate, length=length, blocks=blocks, phrases=phrase_list, seed=seed)
 
 
 @verb
@@ -128,17 +127,19 @@ def collocations(
     from unmask.tokens.spans.phrases import as_phrases, wordless_tokens, write_phrases
     from unmask.tokens.store.dataset import Dataset
 
-    began = perf_counter()
+    start = perf_counter()
     dataset = Dataset.open(data)
     stream, tokenizer = dataset.split("train"), dataset.tokenizer()
     with task("Collocations", total=2 * longest) as step:
-        mined = mine_collocations(stream, wordless_tokens(tokenizer), longest=longest, least=least, top=top, step=step)
-    phrases = as_phrases(mined, tokenizer)
+        best = mine_collocations(
+            stream, wordless_tokens(tokenizer), max_words=longest, min_count=least, top=top, step=step
+        )
+    phrases = as_phrases(best, tokenizer)
     if out is not None:
         write_phrases(phrases, Path(out))
     return Collocated(
         data=Path(data),
         path=None if out is None else Path(out),
         phrases=tuple(phrases),
-        seconds=perf_counter() - began,
+        seconds=perf_counter() - start,
     )

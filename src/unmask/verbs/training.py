@@ -63,15 +63,15 @@ def plan(
     from unmask.training.budget import Budget
 
     budget = Budget(minutes=minutes, steps=steps, tokens=tokens, epochs=epochs)
-    given = None if hardware is None else hardware_named(hardware, precision)
+    target = None if hardware is None else hardware_named(hardware, precision)
     text = ImaginedDataset.of(vocab_size or 0) if data is None else Dataset.open(data)
-    chosen = recipe_named(recipe, **given_settings(length=length, batch_size=batch_size, micro_batch=micro_batch))
+    full_recipe = recipe_named(recipe, **given_settings(length=length, batch_size=batch_size, micro_batch=micro_batch))
     if compare is not None:
-        chosen, taken = forecast.recipe_of(Path(compare))
-        budget = budget if budget.is_set else Budget(steps=taken)
+        full_recipe, run_steps = forecast.recipe_of(Path(compare))
+        budget = budget if budget.is_set else Budget(steps=run_steps)
         precision = precision or forecast.precision_of(Path(compare))
-    planned = forecast.forecast(chosen, text, budget, given, precision=precision, utilisation=utilisation)
-    return planned if compare is None else forecast.compare_with_run(planned, Path(compare))
+    result = forecast.forecast(full_recipe, text, budget, target, precision=precision, utilisation=utilisation)
+    return result if compare is None else forecast.compare_with_run(result, Path(compare))
 
 
 @verb
@@ -211,7 +211,7 @@ def watch(run: Location, /, *, once: bool = False, seconds: float = 1.0) -> RunS
         once: Say where the run stands now, and leave.
         seconds: How long to wait between two looks.
     """
-    from unmask.console.live import live
+    from unmask.console.live import live_display
     from unmask.runs.watch import watch_run
 
-    return watch_run(Path(run), once=once, seconds=seconds, display=live)
+    return watch_run(Path(run), once=once, seconds=seconds, display=live_display)

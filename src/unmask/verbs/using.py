@@ -122,8 +122,8 @@ def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...]
     from unmask.inference.fill import fill as run
     from unmask.models.load import load_model
 
-    loaded = load_model(Path(model))
+    lm = load_model(Path(model))
     if texts != ("-",):
-        return run(loaded, texts, top=top, targets=targets)
+        return run(lm, texts, top=top, targets=targets)
     lines = dict(standard_input())
-    return run(loaded, list(lines.values()), top=top, targets=targets, lines=list(lines))
+    return run(lm, list(lines.values()), top=top, targets=targets, lines=list(lines))

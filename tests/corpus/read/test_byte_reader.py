@@ -23,7 +23,7 @@ DATA = os.urandom(200_000) + b"line after line\n" * 20_000
 def taken_in(path: Path, compression: str | None) -> tuple[bytes, str | None, int]:
     with open_source(TextSource(str(path), "text", compression)) as (content, stream):
         data = content.read()
-    return data, stream.problem, stream.taken
+    return data, stream.problem, stream.bytes_read
 
 
 @pytest.mark.parametrize("compression", PACK)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from unmask.corpus.read.docstrings import is_english, prose
+from unmask.corpus.read.docstrings import docstring_prose, is_english
 
 NUMPY = """
     Return the largest element of an array.
@@ -99,7 +99,7 @@ SPHINX = """
 
 
 def test_numpy_style() -> None:
-    assert list(prose(NUMPY)) == [
+    assert list(docstring_prose(NUMPY)) == [
         "Return the largest element of an array.",
         "The search goes along an axis, which is the last one by default. See also argmax and numpy.min.",
         "Input data to be searched.",
@@ -110,7 +110,7 @@ def test_numpy_style() -> None:
 
 
 def test_google_style_and_markdown() -> None:
-    assert list(prose(GOOGLE)) == [
+    assert list(docstring_prose(GOOGLE)) == [
         "Loads a model from the disk.",
         "Where the weights of the model are.",
         "Whether to raise an error for a missing weight. The default is to raise it.",
@@ -122,7 +122,7 @@ def test_google_style_and_markdown() -> None:
 
 
 def test_sphinx_fields_bullets_and_tables() -> None:
-    assert list(prose(SPHINX)) == [
+    assert list(docstring_prose(SPHINX)) == [
         "The name of the file to open.",
         "If there is no such file on the disk.",
         "The first of the items is here.",

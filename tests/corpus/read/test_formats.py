@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from unmask.corpus.read import formats
 from unmask.corpus.read.find import TextSource
-from unmask.corpus.read.formats import LONGEST, Malformed, Record
+from unmask.corpus.read.formats import MAX_CHARACTERS, Malformed, Record
 from unmask.records import Document
 
 Reader = Callable[[io.BufferedReader, TextSource, str], Iterator[Record]]
@@ -61,7 +61,7 @@ def test_a_surrogate_in_utf8_is_malformed() -> None:
 def test_an_over_long_text_comes_in_parts_and_nothing_is_lost(word: str) -> None:
     text = word * (350_000 // len(word))
     records = read(formats.read_text, text.encode())
-    assert all(isinstance(record, Document) and len(record.text.encode()) <= LONGEST for record in records)
+    assert all(isinstance(record, Document) and len(record.text.encode()) <= MAX_CHARACTERS for record in records)
     assert "".join(record.text for record in records if isinstance(record, Document)) == text
     if " " in word:
         assert all(record.text.endswith(" ") for record in records if isinstance(record, Document))
@@ -70,7 +70,7 @@ def test_an_over_long_text_comes_in_parts_and_nothing_is_lost(word: str) -> None
 @given(st.text(st.sampled_from("a é\n\t"), max_size=60), st.integers(4, 12))
 def test_parts_joined_are_the_whole(text: str, longest: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(formats, "LONGEST", longest)
+        patch.setattr(formats, "MAX_CHARACTERS", longest)
         cut = [part.text for part in formats.cut_long_text(text, "file", 3)]
     assert "".join(cut) == text
     assert all(len(part) <= longest for part in cut)

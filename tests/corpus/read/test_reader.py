@@ -21,7 +21,7 @@ from unmask.records import Document
 def records(path: Path) -> tuple[list[Record], int]:
     taken: list[int] = []
     [source] = find_sources([str(path)])
-    return list(read_source(source, taken=taken.append)), sum(taken)
+    return list(read_source(source, on_bytes=taken.append)), sum(taken)
 
 
 def parquet_bytes() -> bytes:
@@ -86,6 +86,6 @@ def test_standard_input_is_jsonl_when_it_begins_with_a_brace_and_else_text(
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
     taken: list[int] = []
     [source] = find_sources(["-"])
-    found = list(read_source(source, taken=taken.append))
+    found = list(read_source(source, on_bytes=taken.append))
     assert [(record.text, record.source) for record in found] == [(text, "-") for text in texts]
     assert sum(taken) == len(data)

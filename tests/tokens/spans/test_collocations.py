@@ -70,7 +70,7 @@ def test_counts_and_scores_are_those_of_the_definition(monkeypatch, chunk):
     monkeypatch.setattr(collocations, "FRAGMENT", 0)
     texts = documents()
     breaks = np.arange(31) == BREAK
-    found = mine_collocations(Text(texts), breaks, longest=4, least=5, top=1000)
+    found = mine_collocations(Text(texts), breaks, max_words=4, min_count=5, top=1000)
     expected = by_hand(texts, 4, 5)
     got = {tuple(word[0] for word in one.words): (one.count, one.score) for one in found}
     assert got.keys() == expected.keys()
@@ -80,7 +80,7 @@ def test_counts_and_scores_are_those_of_the_definition(monkeypatch, chunk):
 
 
 def test_what_belongs_together_comes_first_and_its_parts_do_not():
-    found = mine_collocations(Text(documents()), np.arange(31) == BREAK, least=5)
+    found = mine_collocations(Text(documents()), np.arange(31) == BREAK, min_count=5)
     assert [tuple(word[0] for word in one.words) for one in found[:2]] == [(7, 8, 9), (4, 5)]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from unmask.errors import Damaged
 from unmask.records import Vocabulary
-from unmask.tokens.pack import cut, packed, read_blocks
+from unmask.tokens.pack import cut_documents, pack_pieces, read_blocks
 from unmask.tokens.spans.find import gazetteer
 from unmask.tokens.spans.marked import Spans, SpanWriter, mark_blocks, token_stretches
 from unmask.tokens.tokenizer.encode import encode
@@ -79,7 +79,7 @@ class Stream:
 def test_packed_blocks_are_marked_where_their_pieces_went():
     spans = Spans(np.array([[0, 2], [5, 9], [20, 25], [40, 41]]))  # the second reaches into the next document
     vocabulary = Vocabulary(size=99, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
-    packing = packed(cut(Stream.ends, 10), 12, seed=0, epoch=0)
+    packing = pack_pieces(cut_documents(Stream.ends, 10), 12, seed=0, epoch=0)
     blocks = read_blocks(Stream(), packing, np.arange(packing.blocks), vocabulary)
     marks = mark_blocks(blocks, packing, {"entity": spans}).spans["entity"]
     inside = np.concatenate([np.arange(begin, end) for begin, end in spans.stretches]) + 10

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from unmask.errors import BadInput
-from unmask.files import SEAL, sealed, write_json
+from unmask.files import SEAL, with_seal, write_json
 from unmask.tokens.store.dataset import Dataset
 
 ENGINES = ("daft", "lxml", "zstandard", "pyarrow", "transformers", "torch")
@@ -44,7 +44,7 @@ def test_tokens_per_byte_are_those_of_the_held_out_text_whether_the_manifest_kno
     assert dataset.tokens_per_byte == dataset.split("valid").tokens / size
     older = Path(shutil.copytree(data, tmp_path / "data"))
     manifest = {name: value for name, value in dataset.manifest.items() if name not in ("text_bytes", SEAL)}
-    write_json(older / "manifest.json", sealed(manifest))
+    write_json(older / "manifest.json", with_seal(manifest))
     assert "text_bytes" not in Dataset.open(older).manifest
     assert Dataset.open(older).tokens_per_byte == dataset.tokens_per_byte
 

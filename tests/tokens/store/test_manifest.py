@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from unmask.errors import BadInput, Damaged
-from unmask.files import sealed
+from unmask.files import with_seal
 from unmask.tokens.store import manifest as manifests
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.manifest import verify
@@ -32,7 +32,7 @@ def rewritten(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     manifest.pop("seal")
     change(manifest)
-    text = json.dumps(sealed(manifest), indent=2, ensure_ascii=False)
+    text = json.dumps(with_seal(manifest), indent=2, ensure_ascii=False)
     (folder / "manifest.json").write_text(text + "\n", encoding="utf-8")
 
 

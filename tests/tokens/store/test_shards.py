@@ -12,20 +12,22 @@ from hypothesis import strategies as st
 
 from unmask.errors import Damaged
 from unmask.tokens.store.shards import Shards, ShardWriter
-from unmask.tokens.tokenizer.encode import Encoded
+from unmask.tokens.tokenizer.encode import EncodedText
 
 LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=30)
 
 
-def some(lengths: list[int], vocabulary: int = 300, seed: int = 0) -> list[Encoded]:
+def some(lengths: list[int], vocabulary: int = 300, seed: int = 0) -> list[EncodedText]:
     draw = np.random.default_rng(seed)
     return [
-        Encoded(draw.integers(0, vocabulary, n).astype(np.int32), draw.integers(0, 2, n).astype(np.bool_))
+        EncodedText(draw.integers(0, vocabulary, n).astype(np.int32), draw.integers(0, 2, n).astype(np.bool_))
         for n in lengths
     ]
 
 
-def written(path: Path, documents: list[Encoded], vocabulary: int = 300, shard_tokens: int = 1 << 20) -> ShardWriter:
+def written(
+    path: Path, documents: list[EncodedText], vocabulary: int = 300, shard_tokens: int = 1 << 20
+) -> ShardWriter:
     with ShardWriter(path, vocabulary, shard_tokens) as writer:
         writer.add(documents[: len(documents) // 2])
         writer.add(documents[len(documents) // 2 :])
@@ -62,7 +64,7 @@ def test_no_document_crosses_shards_and_no_shard_is_over_its_size_unless_a_docum
 
 @pytest.mark.parametrize(("vocabulary", "dtype"), [(300, np.uint16), (1 << 16, np.uint16), ((1 << 16) + 1, np.uint32)])
 def test_ids_take_two_bytes_while_they_fit(tmp_path: Path, vocabulary: int, dtype: type) -> None:
-    top = Encoded(np.array([vocabulary - 1, 0], np.int32), np.array([True, False]))
+    top = EncodedText(np.array([vocabulary - 1, 0], np.int32), np.array([True, False]))
     written(tmp_path, [top], vocabulary)
     assert np.load(tmp_path / "00000.tokens.npy").dtype == dtype
     assert Shards(tmp_path).read(0, 2)[0].tolist() == [vocabulary - 1, 0]

@@ -12,7 +12,7 @@ from tokenizers import pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
-from unmask.tokens.tokenizer.encode import Encoded, encode
+from unmask.tokens.tokenizer.encode import EncodedText, encode
 from unmask.tokens.tokenizer.load import vocabulary_of
 
 Trained = Callable[[str], PreTrainedTokenizerFast]
@@ -28,7 +28,7 @@ def words(tokenizer: PreTrainedTokenizerFast, text: str) -> list[str]:
     return [text[begin:end].strip() for begin, end in zip(begins, [*begins[1:], len(text)], strict=True)]
 
 
-def never_special(tokenizer: PreTrainedTokenizerFast, encoded: Encoded) -> bool:
+def never_special(tokenizer: PreTrainedTokenizerFast, encoded: EncodedText) -> bool:
     special = set(vocabulary_of(tokenizer).special) - {tokenizer.unk_token_id}
     return special.isdisjoint(encoded.ids.tolist())
 
@@ -60,7 +60,7 @@ def test_what_is_kept_can_be_spelt_and_no_other_special_id(kind: str, foreign: T
     mask = tokenizer.mask_token_id
     (encoded,) = encode(tokenizer, [SPELT], offsets=True, keep=frozenset({mask}))
     assert encoded.ids.tolist().count(mask) == 1
-    assert never_special(tokenizer, Encoded(encoded.ids[encoded.ids != mask], encoded.word_starts))
+    assert never_special(tokenizer, EncodedText(encoded.ids[encoded.ids != mask], encoded.word_starts))
     (begin, end) = encoded.offsets[encoded.ids == mask][0].tolist()
     assert SPELT[begin:end].strip() == "<mask>"
     assert never_special(tokenizer, encode(tokenizer, [SPELT])[0]), "asked without, it is characters again"

@@ -13,7 +13,7 @@ from unmask.errors import BadInput
 from unmask.evaluation.audit import audit_data
 from unmask.tokens.prepare import prepare
 from unmask.tokens.store.dataset import Dataset
-from unmask.tokens.tokenizer.encode import Encoded
+from unmask.tokens.tokenizer.encode import EncodedText
 from unmask.tokens.tokenizer.segments import encode_words, named_segmenter
 from unmask.tokens.tokenizer.train import train_tokenizer
 
@@ -47,7 +47,7 @@ def test_a_token_starts_a_word_where_the_segmenter_says(kind: str) -> None:
     assert "喜欢" not in spelt(text, plain)
 
 
-def spelt(text: str, encoded: Encoded) -> list[str]:
+def spelt(text: str, encoded: EncodedText) -> list[str]:
     """The words of a text, as its tokens tell them."""
     assert encoded.offsets is not None
     words = np.split(encoded.offsets, np.flatnonzero(encoded.word_starts)[1:])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from unmask.errors import BadInput
-from unmask.tokens.tokenizer.train import KINDS, SPECIAL, spread, train_tokenizer
+from unmask.tokens.tokenizer.train import KINDS, SPECIAL, sample_texts, train_tokenizer
 
 SIZE = 800
 SEVERAL = [
@@ -134,10 +134,10 @@ def test_a_character_too_rare_for_the_alphabet_takes_no_place_of_a_piece(texts: 
 
 def test_a_sample_is_spread_over_the_corpus_and_within_its_limit() -> None:
     numbers = [f"{number:04}" for number in range(1000)]
-    kept = spread(iter(numbers), 400)
+    kept = sample_texts(iter(numbers), 400)
     assert 200 <= sum(map(len, kept)) <= 400
     steps = {int(after) - int(before) for before, after in pairwise(kept)}
     assert len(steps) == 1
     assert int(kept[-1]) > 980
-    assert spread(numbers, 4000) == numbers
-    assert spread(["one long text"], 3) == ["one long text"]
+    assert sample_texts(numbers, 4000) == numbers
+    assert sample_texts(["one long text"], 3) == ["one long text"]

@@ -30,7 +30,7 @@ def test_expected_counts_are_those_of_all_cuts_weighted_by_their_probability() -
             for piece in cut:
                 expected[piece] += weight
     lattices = Lattices.of(list(WORDS), pieces)
-    found = lattices.expected(probabilities, np.array([float(count) for count in WORDS.values()]))
+    found = lattices.expected_counts(probabilities, np.array([float(count) for count in WORDS.values()]))
     np.testing.assert_allclose(found, list(expected.values()), rtol=1e-12)
 
 

@@ -23,7 +23,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from unmask.corpus.read.docstrings import prose
+from unmask.corpus.read.docstrings import docstring_prose
 from unmask.errors import UnmaskError
 from unmask.records import Document
 
@@ -43,24 +43,24 @@ TOKEN = re.compile(
 BEFORE = re.compile(r"\s*[rRuU]?|.*doc.*\W[rRuU]?", re.IGNORECASE)
 
 
-def documents(taken: Callable[[int], None] = lambda count: None) -> Iterator[Document]:
-    """Help topics, then modules in order, each paragraph where it is first; `taken` hears of bytes read."""
-    seen: set[str] = set()
-    for name, line, paragraphs in _paragraphs(taken):
-        new = [paragraph for paragraph in dict.fromkeys(paragraphs) if paragraph not in seen]
-        seen.update(new)
-        text = "\n".join(new)
+def documents(on_bytes: Callable[[int], None] = lambda count: None) -> Iterator[Document]:
+    """Help topics, then modules in order, each paragraph where it is first; `on_bytes` hears of bytes read."""
+    earlier: set[str] = set()
+    for name, line, paragraphs in _paragraphs(on_bytes):
+        additions = [paragraph for paragraph in dict.fromkeys(paragraphs) if paragraph not in earlier]
+        earlier.update(additions)
+        text = "\n".join(additions)
         if len(text) >= SHORTEST:
             yield Document(text, f"builtin:{name}", line)
 
 
-def _paragraphs(taken: Callable[[int], None]) -> Iterator[tuple[str, int, list[str]]]:
+def _paragraphs(on_bytes: Callable[[int], None]) -> Iterator[tuple[str, int, list[str]]]:
     """The name, the first line and the prose of every topic and module, in order."""
     for topic, text in sorted(_topics().items()):
-        yield f"topics/{topic}", 1, list(prose(text))
+        yield f"topics/{topic}", 1, list(docstring_prose(text))
     names = [name for _, name in modules()]
     for name, (size, line, paragraphs) in zip(names, _shared_out([path for path, _ in modules()]), strict=True):
-        taken(size)
+        on_bytes(size)
         yield name, line, paragraphs
 
 
@@ -110,7 +110,7 @@ def module_prose(path: Path) -> tuple[int, int, list[str]]:
     except (OSError, UnicodeDecodeError):
         return 0, 1, []
     texts = list(docstrings(source))
-    paragraphs = [paragraph for _, text in texts for paragraph in prose(text)]
+    paragraphs = [paragraph for _, text in texts for paragraph in docstring_prose(text)]
     return len(source), texts[0][0] if texts else 1, paragraphs
 
 
@@ -140,26 +140,26 @@ def modules() -> tuple[tuple[Path, str], ...]:
     return tuple((path, name) for path, name in modules if not LEFT_OUT.intersection(Path(name).parts))
 
 
-def size() -> int:
+def source_bytes() -> int:
     """Bytes of source there are to read."""
     return sum(path.stat().st_size for path, _ in modules() if path.exists())
 
 
 def _dependencies() -> list[metadata.Distribution]:
     """What unmask needs, and what that needs, by name; everything installed if unmask itself is not."""
-    installed: dict[str, metadata.Distribution] = {}
-    wanted = ["unmask"]
-    while wanted:
+    distributions: dict[str, metadata.Distribution] = {}
+    names = ["unmask"]
+    while names:
         try:
-            distribution = metadata.distribution(wanted.pop())
+            distribution = metadata.distribution(names.pop())
         except metadata.PackageNotFoundError:  # needed on other systems only
             continue
-        if installed.setdefault(distribution.name.lower(), distribution) is distribution:
-            needs = (need for need in distribution.requires or () if "extra ==" not in need)
-            wanted += [re.split(r"[^\w.-]", need, maxsplit=1)[0] for need in needs]
-    if not installed:
-        installed = {each.name.lower(): each for each in metadata.distributions()}
-    return [distribution for name, distribution in sorted(installed.items()) if name != "unmask"]
+        if distributions.setdefault(distribution.name.lower(), distribution) is distribution:
+            requirements = (requirement for requirement in distribution.requires or () if "extra ==" not in requirement)
+            names += [re.split(r"[^\w.-]", requirement, maxsplit=1)[0] for requirement in requirements]
+    if not distributions:
+        distributions = {distribution.name.lower(): distribution for distribution in metadata.distributions()}
+    return [distribution for name, distribution in sorted(distributions.items()) if name != "unmask"]
 
 
 if __name__ == "__main__":

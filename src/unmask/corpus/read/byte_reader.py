@@ -36,10 +36,10 @@ class ByteReader(io.RawIOBase):
 
     def __init__(self, read: Callable[[int], bytes], compression: str | None) -> None:
         self.problem: str | None = None
-        self.taken = 0  # bytes from the disk or the pipe
+        self.bytes_read = 0  # bytes from the disk or the pipe
         self._read = read
-        self._pieces = self._plain() if compression is None else self._expanded(DECODERS[compression])
-        self._rest = memoryview(b"")
+        self._chunks = self._plain() if compression is None else self._decompress(DECODERS[compression])
+        self._buffer = memoryview(b"")
 
     def readable(self) -> bool:
         """True: this is what it is for."""
@@ -47,28 +47,28 @@ class ByteReader(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer with what is at hand; 0 at the end, or at the first failure."""
-        if not self._rest:
+        if not self._buffer:
             try:
-                self._rest = memoryview(next(self._pieces, b""))
+                self._buffer = memoryview(next(self._chunks, b""))
             except FAILURES as error:
                 self.problem = f"breaks off ({error})"
-        size = min(len(buffer), len(self._rest))
-        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        size = min(len(buffer), len(self._buffer))
+        buffer[:size], self._buffer = self._buffer[:size], self._buffer[size:]
         return size
 
     def _plain(self) -> Iterator[bytes]:
         while data := self._read(CHUNK):
-            self.taken += len(data)
+            self.bytes_read += len(data)
             yield data
 
-    def _expanded(self, decoder: Callable[[], Any]) -> Iterator[bytes]:
+    def _decompress(self, decoder: Callable[[], Any]) -> Iterator[bytes]:
         """One compressed stream after the other: files appended to each other are one file."""
         frame = None
         for data in self._plain():
             while data:
                 frame = frame or decoder()
-                if piece := frame.decompress(data):
-                    yield piece
+                if chunk := frame.decompress(data):
+                    yield chunk
                 data = frame.unused_data if frame.eof else b""
                 frame = None if frame.eof else frame
         if frame is not None:

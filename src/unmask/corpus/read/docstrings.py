@@ -93,11 +93,11 @@ COMMON = frozenset(
 )
 
 
-def prose(docstring: str) -> Iterator[str]:
+def docstring_prose(docstring: str) -> Iterator[str]:
     """The paragraphs of a docstring that are prose, each on one line.
 
-    >>> list(prose("Add one number to another.\\n\\nArgs:\\n    x (int): The first of the :class:`int` to add."))
-    ['Add one number to another.', 'The first of the int to add.']
+    >>> list(docstring_prose("Add one number to another.\\n\\nArgs:\\n    x (int): The first :class:`int` to add."))
+    ['Add one number to another.', 'The first int to add.']
     """
     text = inspect.cleandoc(docstring)
     for pattern, replacement in LAYOUT:

@@ -49,7 +49,7 @@ class TextSource:
     def size(self) -> int:
         """Bytes on disk, or 0 for standard input, of which nothing is known beforehand."""
         if self.format == "builtin":
-            return builtin.size()
+            return builtin.source_bytes()
         return 0 if self.format == "stdin" else Path(self.name).stat().st_size
 
 
@@ -81,7 +81,7 @@ def _sources(argument: str) -> Iterator[TextSource]:
     elif path.is_dir():
         yield from _readable([path], argument)
     elif path.exists():
-        yield _named(path)
+        yield _named_source(path)
     elif argument == BUILTIN:
         yield TextSource(BUILTIN, "builtin")
     elif glob.has_magic(argument):
@@ -91,7 +91,7 @@ def _sources(argument: str) -> Iterator[TextSource]:
         raise BadInput(f"{argument}: no such file or folder")
 
 
-def _named(path: Path) -> TextSource:
+def _named_source(path: Path) -> TextSource:
     suffixes = format_of(path)
     if suffixes is None:
         suffix = "".join(path.suffixes[-2:]) or "no suffix"
@@ -111,8 +111,8 @@ def _readable(paths: list[Path], argument: str) -> Iterator[TextSource]:
                 nothing = False
                 yield TextSource(str(file), *suffixes, named=False)
     if nothing:
-        where = f"nothing matches {argument}" if not paths else f"{argument}: no file with a known suffix"
-        raise BadInput(f"{where} ({' '.join(FORMATS)}, each plain or with {' '.join(COMPRESSIONS)})")
+        problem = f"nothing matches {argument}" if not paths else f"{argument}: no file with a known suffix"
+        raise BadInput(f"{problem} ({' '.join(FORMATS)}, each plain or with {' '.join(COMPRESSIONS)})")
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -121,7 +121,7 @@ def _walk(folder: Path) -> Iterator[Path]:
     def unreadable(error: OSError) -> None:
         raise BadInput(f"{error.filename}: {error.strerror}")
 
-    for here, folders, files in os.walk(folder, onerror=unreadable):
+    for directory, folders, files in os.walk(folder, onerror=unreadable):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        paths = (Path(here, name) for name in sorted(files) if not name.startswith("."))
+        paths = (Path(directory, name) for name in sorted(files) if not name.startswith("."))
         yield from (path for path in paths if path.is_file())

@@ -23,7 +23,7 @@ from unmask.corpus.marks import marks_within, read_marks
 from unmask.corpus.read.find import TextSource
 from unmask.records import Document, Mark
 
-LONGEST = 100_000  # characters of a document; a tokenizer takes seconds for a line of megabytes
+MAX_CHARACTERS = 100_000  # characters of a document; a tokenizer takes seconds for a line of megabytes
 ROW = 64 << 20  # bytes of a JSON line, a CSV field or a page: more is not text but an accident
 EXCERPT = 1_000  # characters kept of what could not be read
 
@@ -43,54 +43,54 @@ Record = Document | Malformed
 
 def read_text(content: io.BufferedReader, source: TextSource, field: str) -> Iterator[Record]:
     """A paragraph per line, a blank line between documents."""
-    held: list[tuple[int, bytes]] = []
+    lines: list[tuple[int, bytes]] = []
     size = 0
-    for line, piece in _pieces(content):
-        blank = not piece.strip()
-        if held and (blank or size + len(piece) > LONGEST):
-            yield from _decoded(held, source)
-            held, size = [], 0
+    for line, text in _numbered_lines(content):
+        blank = not text.strip()
+        if lines and (blank or size + len(text) > MAX_CHARACTERS):
+            yield from _decode_lines(lines, source)
+            lines, size = [], 0
         if not blank:
-            held.append((line, piece))
-            size += len(piece)
-    if held:
-        yield from _decoded(held, source)
+            lines.append((line, text))
+            size += len(text)
+    if lines:
+        yield from _decode_lines(lines, source)
 
 
-def _pieces(content: io.BufferedReader) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers; an over-long one in pieces of at most LONGEST bytes, cut at whitespace."""
-    line, rest = 1, b""
-    while piece := rest + content.readline(LONGEST - len(rest)):
-        rest = b""
-        if len(piece) >= LONGEST and not piece.endswith(b"\n"):
-            cut = _cut(piece)
-            piece, rest = piece[:cut], piece[cut:]
-        yield line, piece.removeprefix(b"\xef\xbb\xbf") if line == 1 else piece
-        line += piece.endswith(b"\n")
+def _numbered_lines(content: io.BufferedReader) -> Iterator[tuple[int, bytes]]:
+    """Lines with their numbers; an over-long one in pieces of at most MAX_CHARACTERS bytes, cut at whitespace."""
+    line, tail = 1, b""
+    while text := tail + content.readline(MAX_CHARACTERS - len(tail)):
+        tail = b""
+        if len(text) >= MAX_CHARACTERS and not text.endswith(b"\n"):
+            end = _cut_place(text)
+            text, tail = text[:end], text[end:]
+        yield line, text.removeprefix(b"\xef\xbb\xbf") if line == 1 else text
+        line += text.endswith(b"\n")
 
 
-def _cut(piece: bytes) -> int:
+def _cut_place(text: bytes) -> int:
     """Where to cut UTF-8 that goes on: behind its last space, or else before its last character."""
-    if (space := max(piece.rfind(b" "), piece.rfind(b"\t"))) > 0:
+    if (space := max(text.rfind(b" "), text.rfind(b"\t"))) > 0:
         return space + 1
-    cut = len(piece) - 1
-    while cut > len(piece) - 4 and piece[cut] & 0xC0 == 0x80:
-        cut -= 1
-    return cut
+    end = len(text) - 1
+    while end > len(text) - 4 and text[end] & 0xC0 == 0x80:
+        end -= 1
+    return end
 
 
-def _decoded(lines: list[tuple[int, bytes]], source: TextSource) -> Iterator[Record]:
+def _decode_lines(lines: list[tuple[int, bytes]], source: TextSource) -> Iterator[Record]:
     """A document of these lines; the ones that are not UTF-8 are malformed, the others remain."""
     try:
-        yield Document(b"".join(piece for _, piece in lines).decode(), source.name, lines[0][0])
+        yield Document(b"".join(text for _, text in lines).decode(), source.name, lines[0][0])
         return
     except UnicodeDecodeError:
         good: list[str] = []
-    for line, piece in lines:
+    for line, text in lines:
         try:
-            good.append(piece.decode())
+            good.append(text.decode())
         except UnicodeDecodeError as error:
-            yield Malformed(source.name, line, _why(error), _excerpt(piece))
+            yield Malformed(source.name, line, _why(error), _excerpt(text))
     if good:
         yield Document("".join(good), source.name, lines[0][0])
 
@@ -200,13 +200,13 @@ def _cell(data: bytes | None, source: TextSource, line: int) -> Iterator[Record]
 
 
 def cut_long_text(text: str, name: str, line: int, marks: tuple[Mark, ...] = ()) -> Iterator[Document]:
-    """A document, or an over-long one in pieces of at most LONGEST characters, cut at whitespace."""
+    """A document, or an over-long one in pieces of at most MAX_CHARACTERS characters, cut at whitespace."""
     start = 0
-    while len(text) - start > LONGEST:
-        window = text[start : start + LONGEST]
-        cut = max(window.rfind(" "), window.rfind("\n"), window.rfind("\t")) + 1 or LONGEST
-        yield Document(window[:cut], name, line, marks_within(marks, start, start + cut))
-        start += cut
+    while len(text) - start > MAX_CHARACTERS:
+        window = text[start : start + MAX_CHARACTERS]
+        end = max(window.rfind(" "), window.rfind("\n"), window.rfind("\t")) + 1 or MAX_CHARACTERS
+        yield Document(window[:end], name, line, marks_within(marks, start, start + end))
+        start += end
     yield Document(text[start:] if start else text, name, line, marks_within(marks, start, len(text)))
 
 

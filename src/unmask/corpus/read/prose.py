@@ -75,10 +75,10 @@ def _decode(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        declared = CHARSET.search(data[:4096])
-        if declared is None:
+        charset = CHARSET.search(data[:4096])
+        if charset is None:
             raise
-        return data.decode(declared[1].decode())
+        return data.decode(charset[1].decode())
 
 
 def paragraphs(page: str) -> Iterator[str]:
@@ -92,12 +92,12 @@ def paragraphs(page: str) -> Iterator[str]:
         root = lxml.html.document_fromstring(page.encode(), parser=parser, ensure_head_body=True)
     except lxml.etree.ParserError:  # its way to say that there is no element
         return
-    for block in "".join(_pieces(root)).split(END):
+    for block in "".join(_page_texts(root)).split(END):
         if paragraph := " ".join(block.split()):
             yield paragraph
 
 
-def _pieces(root: lxml.html.HtmlElement) -> Iterator[str]:
+def _page_texts(root: lxml.html.HtmlElement) -> Iterator[str]:
     """Text in reading order, with END where a paragraph begins or ends."""
     walk = lxml.etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:

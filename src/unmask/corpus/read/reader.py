@@ -18,22 +18,22 @@ from unmask.corpus.read.prose import read_html, read_markdown
 
 
 def read_source(
-    source: TextSource, field: str = "text", taken: Callable[[int], None] = lambda count: None
+    source: TextSource, field: str = "text", on_bytes: Callable[[int], None] = lambda count: None
 ) -> Iterator[Record]:
-    """Every document of a source, in order; `taken` hears of the bytes as they come from the disk."""
+    """Every document of a source, in order; `on_bytes` hears of the bytes as they come from the disk."""
     if source.format == "builtin":
-        yield from builtin.documents(taken)
+        yield from builtin.documents(on_bytes)
         return
-    reported = line = 0
+    total = line = 0
     try:
         with open_source(source) as (content, reader):
             for record in READERS[source.format](content, source, field):
                 line = record.line
                 yield record
-                if reader.taken > reported:
-                    taken(reader.taken - reported)
-                    reported = reader.taken
-            taken(max(reader.taken, source.size) - reported)
+                if reader.bytes_read > total:
+                    on_bytes(reader.bytes_read - total)
+                    total = reader.bytes_read
+            on_bytes(max(reader.bytes_read, source.size) - total)
             if reader.problem:
                 yield Malformed(source.name, line, reader.problem)
     except OSError as error:

@@ -29,8 +29,8 @@ class CorpusReader:
     """Reads sources in waves, and counts what came in."""
 
     def __init__(self, sources: Sequence[TextSource], field: str, quarantine: Path) -> None:
-        self.read = 0
-        self.malformed = 0
+        self.documents_read = 0
+        self.malformed_records = 0
         self.bytes = 0  # from the disk, compressed as they were
         self.first_problem = ""
         self.kinds: set[str] = set()  # of the spans that are marked
@@ -40,45 +40,45 @@ class CorpusReader:
 
     def waves(self) -> Iterator[pa.Table]:
         """Tables of raw documents: text, source, line, and spans where some are marked."""
-        held: list[Document] = []
+        documents: list[Document] = []
         characters = 0
         for document in self._documents():
-            held.append(document)
+            documents.append(document)
             characters += len(document.text)
             if characters >= WAVE:
-                yield _table(held)
-                held, characters = [], 0
-        if held:
-            yield _table(held)
+                yield _document_table(documents)
+                documents, characters = [], 0
+        if documents:
+            yield _document_table(documents)
 
     def _documents(self) -> Iterator[Document]:
         megabytes = sum(source.size for source in self._sources) / 1e6
         with task("Reading", total=megabytes or None) as step:
 
-            def taken(count: int) -> None:
+            def on_bytes(count: int) -> None:
                 self.bytes += count
-                step(count / 1e6, note=f"{self.read:,} documents")
+                step(count / 1e6, note=f"{self.documents_read:,} documents")
 
             for source in self._sources:
-                for record in read_source(source, self._field, taken):
+                for record in read_source(source, self._field, on_bytes):
                     if isinstance(record, Malformed):
                         self._set_aside(record, source)
                     else:
-                        self.read += 1
+                        self.documents_read += 1
                         self.kinds.update(kind for _, _, kind in record.marks)
                         yield record
 
     def _set_aside(self, record: Malformed, source: TextSource) -> None:
-        where = f"{record.source}:{record.line}" if record.line else record.source
+        place = f"{record.source}:{record.line}" if record.line else record.source
         if source.named and not record.line:
-            raise BadInput(f"{where}: {record.reason}")
-        self.malformed += 1
-        self.first_problem = self.first_problem or f"{where}: {record.reason}"
+            raise BadInput(f"{place}: {record.reason}")
+        self.malformed_records += 1
+        self.first_problem = self.first_problem or f"{place}: {record.reason}"
         with self._quarantine.open("a", encoding="utf-8", errors="backslashreplace") as file:
             print(json.dumps(asdict(record), ensure_ascii=False), file=file)
 
 
-def _table(documents: list[Document]) -> pa.Table:
+def _document_table(documents: list[Document]) -> pa.Table:
     # A file name may be bytes that are no text; where it is shown, they are spelled out.
     sources = [document.source.encode(errors="backslashreplace") for document in documents]
     texts, lines = [document.text for document in documents], [document.line for document in documents]

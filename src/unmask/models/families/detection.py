@@ -10,14 +10,14 @@ from typing import Any
 
 from transformers import DebertaV2Config, ElectraConfig, PreTrainedConfig
 
-from unmask.models.families.encoders import bert, like
+from unmask.models.families.encoders import bert, config_like
 from unmask.models.families.sizes import Size
 from unmask.records import Vocabulary
 
 
 def electra(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
     """Clark et al. 2020: the discriminator is BERT, with embeddings as wide as its layers."""
-    return like(bert(size, vocabulary, length, dropout), ElectraConfig, embedding_size=size.width)
+    return config_like(bert(size, vocabulary, length, dropout), ElectraConfig, embedding_size=size.width)
 
 
 def electra_generator(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:

@@ -39,12 +39,12 @@ def bert(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> Pre
 
 def ernie(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
     """Sun et al. 2019: BERT, with ReLU and a wider ε in its norms as released."""
-    return like(bert(size, vocabulary, length, dropout), ErnieConfig, hidden_act="relu", layer_norm_eps=1e-5)
+    return config_like(bert(size, vocabulary, length, dropout), ErnieConfig, hidden_act="relu", layer_norm_eps=1e-5)
 
 
 def roberta(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
     """Liu et al. 2019: BERT with one kind of segment, whose positions are counted from the padding id + 1."""
-    return like(
+    return config_like(
         bert(size, vocabulary, length + vocabulary.pad + 1, dropout),
         RobertaConfig,
         type_vocab_size=1,
@@ -56,10 +56,10 @@ def roberta(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> 
 
 def xlm_roberta(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
     """Conneau et al. 2020: RoBERTa over many languages."""
-    return like(roberta(size, vocabulary, length, dropout), XLMRobertaConfig)
+    return config_like(roberta(size, vocabulary, length, dropout), XLMRobertaConfig)
 
 
-def like(config: PreTrainedConfig, kind: type[PreTrainedConfig], **changes: Any) -> PreTrainedConfig:
+def config_like(config: PreTrainedConfig, kind: type[PreTrainedConfig], **changes: Any) -> PreTrainedConfig:
     """A configuration of another kind with the same settings, but for some."""
     settings = {**config.to_dict(), **changes}
     del settings["model_type"]
@@ -72,13 +72,13 @@ def modernbert(size: Size, vocabulary: Vocabulary, length: int, dropout: float) 
     A GeGLU layer has three matrices where BERT's has two, so 8/3 of the width keeps the weights equal; the base
     that was released is deeper and narrower.
     """
-    released = size == SIZES["base"]
+    is_base = size == SIZES["base"]
     return ModernBertConfig(
         vocab_size=vocabulary.size,
         hidden_size=size.width,
-        num_hidden_layers=22 if released else size.layers,
+        num_hidden_layers=22 if is_base else size.layers,
         num_attention_heads=size.heads,
-        intermediate_size=1152 if released else round(size.width * 8 / 3 / 32) * 32,
+        intermediate_size=1152 if is_base else round(size.width * 8 / 3 / 32) * 32,
         local_attention=size.window,
         max_position_embeddings=length,
         initializer_range=size.spread,

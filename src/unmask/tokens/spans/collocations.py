@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from unmask.errors import BadInput
 from unmask.randomness import Bits
 from unmask.records import Flags, Integers, Reals, TokenStream
-from unmask.tokens.spans.lexicon import Members, longer, word_hashes
+from unmask.tokens.spans.lexicon import Members, extend_grams, word_hashes
 
 CHUNK = 1 << 20  # tokens read at a time
 SKETCH = 1 << 24  # counters, 64 MB
@@ -40,7 +40,7 @@ class Chunk:
 
     hashes: Bits  # W
     starts: Integers  # W + 1, where each begins in the stream, and where the last one ends
-    joined: Flags  # W - 1, whether the next word may follow in a collocation
+    follows: Flags  # W - 1, whether the next word may follow in a collocation
 
 
 @dataclass(frozen=True)
@@ -57,44 +57,44 @@ def mine_collocations(
     stream: TokenStream,
     breaks: Flags,
     *,
-    longest: int = 5,
-    least: int = 10,
+    max_words: int = 5,
+    min_count: int = 10,
     top: int = 20_000,
     step: Callable[[float], None] = lambda passes: None,
 ) -> list[Collocation]:
-    """The best `top` collocations of 2 to `longest` words that occur more than `least` times, best first.
+    """The best `top` collocations of 2 to `max_words` words that occur more than `min_count` times, best first.
 
     `breaks` (V flags) says which tokens no collocation contains: specials, and punctuation if it shall not.
     `step` is told of each pass over the stream; there are two for each length.
     """
-    if longest < 2 or least < 0 or top < 1:
-        raise BadInput(f"longest {longest}, least {least}, top {top}: give 2, 0 and 1 or more")
+    if max_words < 2 or min_count < 0 or top < 1:
+        raise BadInput(f"longest {max_words}, least {min_count}, top {top}: give 2, 0 and 1 or more")
     levels: list[Level] = []
-    for size in range(1, longest + 1):
+    for size in range(1, max_words + 1):
         frequent = Members(levels[-1].hashes) if levels else None
-        levels.append(_count(lambda: _chunks(stream, breaks), size, frequent, least, step))
+        levels.append(_count(lambda: _chunks(stream, breaks), size, frequent, min_count, step))
     total = int(levels[0].counts.sum())
-    mined: list[Collocation] = []
+    collocations: list[Collocation] = []
     for level in levels[1:]:
         scores = _scores(level, levels, total)
         for n in np.lexsort((level.hashes, -level.counts, -scores))[: 2 * top]:
-            words = _words(stream, level.places[n])
-            mined.append(Collocation(words, int(level.counts[n]), round(float(scores[n]), 4)))
-    mined.sort(key=lambda one: (-one.score, -one.count, one.words))
-    return _without_fragments(mined)[:top]
+            words = _words_at(stream, level.places[n])
+            collocations.append(Collocation(words, int(level.counts[n]), round(float(scores[n]), 4)))
+    collocations.sort(key=lambda collocation: (-collocation.score, -collocation.count, collocation.words))
+    return _without_fragments(collocations)[:top]
 
 
-def _without_fragments(mined: list[Collocation]) -> list[Collocation]:
+def _without_fragments(collocations: list[Collocation]) -> list[Collocation]:
     """Leave out what hardly ever occurs but inside a longer one: "Ku Klux" beside "Ku Klux Klan"."""
-    counts = {one.words: one.count for one in mined}
+    counts = {collocation.words: collocation.count for collocation in collocations}
     fragments = {
         fragment
-        for one in mined
-        for size in range(2, len(one.words))
-        for begin in range(len(one.words) - size + 1)
-        if counts.get(fragment := one.words[begin : begin + size], 0) < FRAGMENT * one.count
+        for collocation in collocations
+        for size in range(2, len(collocation.words))
+        for begin in range(len(collocation.words) - size + 1)
+        if counts.get(fragment := collocation.words[begin : begin + size], 0) < FRAGMENT * collocation.count
     }
-    return [one for one in mined if one.words not in fragments]
+    return [collocation for collocation in collocations if collocation.words not in fragments]
 
 
 def _chunks(stream: TokenStream, breaks: Flags) -> Iterator[Chunk]:
@@ -105,14 +105,14 @@ def _chunks(stream: TokenStream, breaks: Flags) -> Iterator[Chunk]:
         fits = int(np.searchsorted(ends, begin + CHUNK, side="right"))
         stop = int(ends[fits - 1]) if fits and ends[fits - 1] > begin else min(begin + CHUNK, last)
         ids, starts = stream.read(begin, stop)
-        new = np.zeros(len(ids), dtype=np.bool_)
-        new[0] = True
+        opens = np.zeros(len(ids), dtype=np.bool_)
+        opens[0] = True
         inner = ends[(ends > begin) & (ends < stop)] - begin
-        new[inner] = True
-        first = np.flatnonzero(starts | new)
+        opens[inner] = True
+        first = np.flatnonzero(starts | opens)
         fine = ~np.logical_or.reduceat(breaks[ids], first)
-        joined = fine[:-1] & fine[1:] & ~new[first[1:]]
-        yield Chunk(word_hashes(ids, first), begin + np.append(first, len(ids)), joined)
+        follows = fine[:-1] & fine[1:] & ~opens[first[1:]]
+        yield Chunk(word_hashes(ids, first), begin + np.append(first, len(ids)), follows)
         begin = stop
 
 
@@ -120,7 +120,7 @@ def _count(
     chunks: Callable[[], Iterator[Chunk]],
     size: int,
     frequent: Members | None,
-    least: int,
+    min_count: int,
     step: Callable[[float], None],
 ) -> Level:
     """Count the n-grams of this size, exactly, of those that can be frequent."""
@@ -130,48 +130,48 @@ def _count(
         places, counts = np.unique(grams[at] & np.uint64(SKETCH - 1), return_counts=True)
         sketch[places] += counts.astype(np.uint32)
     step(1)
-    level = _nothing(size)
+    level = _empty_level(size)
     for chunk in chunks():
         grams, at = _grams(chunk, size, frequent)
-        at = at[sketch[grams[at] & np.uint64(SKETCH - 1)] > least]
+        at = at[sketch[grams[at] & np.uint64(SKETCH - 1)] > min_count]
         hashes, first, counts = np.unique(grams[at], return_index=True, return_counts=True)
         at = at[first]
         words = np.stack([chunk.hashes[at + nth] for nth in range(size)], axis=1)
         places = np.stack((chunk.starts[at], chunk.starts[at + size]), axis=1)
-        level = _merged(level, Level(hashes, counts, words, places))
+        level = _merge_levels(level, Level(hashes, counts, words, places))
     step(1)
-    keep = level.counts > least
+    keep = level.counts > min_count
     return Level(level.hashes[keep], level.counts[keep], level.words[keep], level.places[keep])
 
 
-def _nothing(size: int) -> Level:
+def _empty_level(size: int) -> Level:
     none = np.zeros((0, size), dtype=np.uint64)
     return Level(none[:, 0], np.zeros(0, dtype=np.int64), none, np.zeros((0, 2), dtype=np.int64))
 
 
 def _grams(chunk: Chunk, size: int, frequent: Members | None) -> tuple[Bits, Integers]:
     """The hashes of the chunk's n-grams, and at which words those begin that can be frequent."""
-    grams, whole = chunk.hashes, np.ones(len(chunk.hashes), dtype=np.bool_)
+    grams, eligible = chunk.hashes, np.ones(len(chunk.hashes), dtype=np.bool_)
     shorter = grams
     for nth in range(1, size):
         last = max(len(chunk.hashes) - nth, 0)
         shorter = grams
-        grams = longer(grams[:last], chunk.hashes[nth:])
-        whole = whole[:last] & chunk.joined[nth - 1 :]
+        grams = extend_grams(grams[:last], chunk.hashes[nth:])
+        eligible = eligible[:last] & chunk.follows[nth - 1 :]
     if frequent is not None:
         is_frequent = frequent.have(shorter)
-        whole &= is_frequent[:-1] & is_frequent[1:]
-    return grams, np.flatnonzero(whole)
+        eligible &= is_frequent[:-1] & is_frequent[1:]
+    return grams, np.flatnonzero(eligible)
 
 
-def _merged(one: Level, other: Level) -> Level:
+def _merge_levels(left: Level, right: Level) -> Level:
     """Two counts as one; of an n-gram in both, the earlier occurrence is kept."""
     hashes, first, inverse = np.unique(
-        np.concatenate((one.hashes, other.hashes)), return_index=True, return_inverse=True
+        np.concatenate((left.hashes, right.hashes)), return_index=True, return_inverse=True
     )
-    counts = np.bincount(inverse, np.concatenate((one.counts, other.counts)), minlength=len(hashes))
-    words = np.concatenate((one.words, other.words))[first]
-    places = np.concatenate((one.places, other.places))[first]
+    counts = np.bincount(inverse, np.concatenate((left.counts, right.counts)), minlength=len(hashes))
+    words = np.concatenate((left.words, right.words))[first]
+    places = np.concatenate((left.places, right.places))[first]
     return Level(hashes, counts.astype(np.int64), words, places)
 
 
@@ -197,13 +197,13 @@ def _log_share(words: Bits, levels: list[Level], total: int) -> Reals:
     """log p of the n-grams with these words, all of which are frequent."""
     gram = words[:, 0]
     for nth in range(1, words.shape[1]):
-        gram = longer(gram, words[:, nth])
+        gram = extend_grams(gram, words[:, nth])
     level = levels[words.shape[1] - 1]
     share: Reals = np.log(level.counts[np.searchsorted(level.hashes, gram)] / total)
     return share
 
 
-def _words(stream: TokenStream, place: Integers) -> tuple[tuple[int, ...], ...]:
+def _words_at(stream: TokenStream, place: Integers) -> tuple[tuple[int, ...], ...]:
     """The words between two places of the stream, as token ids."""
     ids, starts = stream.read(int(place[0]), int(place[1]))
     starts[0] = True

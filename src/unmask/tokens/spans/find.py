@@ -31,7 +31,10 @@ def gazetteer(phrases: Sequence[str]) -> Finder:
 
     def find(texts: Sequence[str]) -> list[list[Span]]:
         matches = (automaton.find_matches_as_indexes(text, overlapping=True) for text in texts)
-        return [without_overlaps(_whole(text, each)) for text, each in zip(texts, matches, strict=True)]
+        return [
+            without_overlaps(_whole_words(text, text_matches))
+            for text, text_matches in zip(texts, matches, strict=True)
+        ]
 
     return find
 
@@ -59,7 +62,7 @@ def spacy_finders(model: str) -> dict[str, Finder]:
     def finder(kind: str) -> Finder:
         def find(texts: Sequence[str]) -> list[list[Span]]:
             spans = (getattr(document, kind) for document in parsed(tuple(texts)))
-            return [[(span.start_char, span.end_char) for span in each] for each in spans]
+            return [[(span.start_char, span.end_char) for span in text_spans] for text_spans in spans]
 
         return find
 
@@ -73,14 +76,14 @@ def without_overlaps(spans: Iterable[Span]) -> list[Span]:
     >>> without_overlaps([(6, 9), (0, 5), (0, 7)])
     [(0, 7)]
     """
-    kept: list[Span] = []
+    disjoint: list[Span] = []
     for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if not kept or begin >= kept[-1][1]:
-            kept.append((begin, end))
-    return kept
+        if not disjoint or begin >= disjoint[-1][1]:
+            disjoint.append((begin, end))
+    return disjoint
 
 
-def _whole(text: str, matches: list[tuple[int, int, int]]) -> list[Span]:
+def _whole_words(text: str, matches: list[tuple[int, int, int]]) -> list[Span]:
     """The matches that stand as whole words."""
     return [(begin, end) for _, begin, end in matches if not (_inside_word(text, begin) or _inside_word(text, end))]
 

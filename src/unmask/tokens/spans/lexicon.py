@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from unmask.corruption import units
-from unmask.randomness import GOLDEN, Bits, Draws, mix
+from unmask.randomness import GOLDEN, Bits, Draws, mix_bits
 from unmask.records import Blocks, Flags, Ids, Integers, Vocabulary
 
 FILTER = 1 << 20  # places of the filter in front of a table: one access tells that most hashes are not in it
@@ -22,13 +22,13 @@ FILTER = 1 << 20  # places of the filter in front of a table: one access tells t
 def word_hashes(ids: Ids, starts: Integers) -> Bits:
     """A hash for each word, of its ids and their order; `starts` says where in `ids` each begins."""
     place = np.arange(len(ids)) - np.repeat(starts, np.diff(starts, append=len(ids)))
-    each = mix(ids.astype(np.uint64) + (place.astype(np.uint64) + np.uint64(1)) * GOLDEN)
-    return mix(np.add.reduceat(each, starts)) if len(starts) else each
+    hashes = mix_bits(ids.astype(np.uint64) + (place.astype(np.uint64) + np.uint64(1)) * GOLDEN)
+    return mix_bits(np.add.reduceat(hashes, starts)) if len(starts) else hashes
 
 
-def longer(grams: Bits, words: Bits) -> Bits:
+def extend_grams(grams: Bits, words: Bits) -> Bits:
     """Hashes of n-grams made one word longer."""
-    return mix(grams + words * GOLDEN + np.uint64(1))
+    return mix_bits(grams + words * GOLDEN + np.uint64(1))
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Lexicon:
             words = word_hashes(ids, np.cumsum(sizes) - sizes)
             gram = words[:1]
             for nth in range(1, len(words)):
-                gram = longer(gram, words[nth : nth + 1])
+                gram = extend_grams(gram, words[nth : nth + 1])
             grams.setdefault(len(words), []).append(int(gram[0]))
         return cls({size: Members(np.unique(np.array(hashes, dtype=np.uint64))) for size, hashes in grams.items()})
 
@@ -83,50 +83,50 @@ def mark_phrases(blocks: Blocks, lexicon: Lexicon, vocabulary: Vocabulary, *, ki
     spans     0     1    1      1    0    2    2
     """
     words = units.words(blocks, vocabulary, Draws.of(0, 0, blocks.numbers[:0]))
-    taken = np.zeros(len(words.starts), dtype=np.int32)
+    span_numbers = np.zeros(len(words.starts), dtype=np.int32)
     for size, first in _matches(blocks, words, lexicon):
-        first = _apart(first, size, taken)
+        first = _without_overlaps(first, size, span_numbers)
         for nth in range(size):
-            taken[first + nth] = first + 1
+            span_numbers[first + nth] = first + 1
     marks = np.zeros(blocks.ids.size, dtype=np.int32)
-    marks[words.positions] = np.repeat(taken, words.sizes)
+    marks[words.positions] = np.repeat(span_numbers, words.sizes)
     return replace(blocks, spans={**blocks.spans, kind: marks.reshape(blocks.ids.shape)})
 
 
 def _matches(blocks: Blocks, words: units.Units, lexicon: Lexicon) -> list[tuple[int, Integers]]:
     """For each length, the longest first, the words at which a phrase of the lexicon begins."""
-    each = word_hashes(blocks.ids.ravel()[words.positions], words.starts)
-    joined = _joined(blocks, words)
-    matches, gram, whole = [], each, np.ones(len(each), dtype=np.bool_)
+    hashes = word_hashes(blocks.ids.ravel()[words.positions], words.starts)
+    follows = _follows(blocks, words)
+    matches, gram, eligible = [], hashes, np.ones(len(hashes), dtype=np.bool_)
     for size in range(2, max(lexicon.by_length, default=0) + 1):
-        last = len(each) - size + 1
+        last = len(hashes) - size + 1
         if last < 1:
             break
-        gram = longer(gram[:last], each[size - 1 :])
-        whole = whole[:last] & joined[size - 2 :]
+        gram = extend_grams(gram[:last], hashes[size - 1 :])
+        eligible = eligible[:last] & follows[size - 2 :]
         if size in lexicon.by_length:
-            matches.append((size, np.flatnonzero(lexicon.by_length[size].have(gram) & whole)))
+            matches.append((size, np.flatnonzero(lexicon.by_length[size].have(gram) & eligible)))
     return matches[::-1]
 
 
-def _joined(blocks: Blocks, words: units.Units) -> Flags:
+def _follows(blocks: Blocks, words: units.Units) -> Flags:
     """For each word but the last, whether the next one follows it at once in the same document."""
     ends = words.positions[words.starts[1:] - 1]
     begins = words.positions[words.starts[1:]]
     document = blocks.documents.ravel()
     same_row = words.rows[1:] == words.rows[:-1]
-    joined: Flags = (begins == ends + 1) & same_row & (document[ends] == document[begins])
-    return joined
+    follows: Flags = (begins == ends + 1) & same_row & (document[ends] == document[begins])
+    return follows
 
 
-def _apart(first: Integers, size: int, taken: Ids) -> Integers:
+def _without_overlaps(first: Integers, size: int, span_numbers: Ids) -> Integers:
     """Of matches of one size those that do not overlap, from the left, nor what is taken already."""
     for nth in range(size):
-        first = first[taken[first + nth] == 0]
-    kept: list[Integers] = []
+        first = first[span_numbers[first + nth] == 0]
+    disjoint: list[Integers] = []
     while len(first):
         heads = np.diff(first, prepend=-size) >= size  # no match just before: certainly kept
-        kept.append(first[heads])
+        disjoint.append(first[heads])
         nearest = first[heads][np.cumsum(heads) - 1]
         first = first[first - nearest >= size]
-    return np.sort(np.concatenate(kept)) if kept else first
+    return np.sort(np.concatenate(disjoint)) if disjoint else first

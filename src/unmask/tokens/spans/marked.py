@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # a process that only reads spans needs neither a tokenizer n
     from unmask.corruption.schedule import MaskingSchedule
     from unmask.tokens.spans.find import Span
     from unmask.tokens.store.dataset import Dataset
-    from unmask.tokens.tokenizer.encode import Encoded
+    from unmask.tokens.tokenizer.encode import EncodedText
 
 
 class SpanWriter:
@@ -36,22 +36,22 @@ class SpanWriter:
         self._tokens = 0
         self._path = folder / f"spans.{kind}.npy"
 
-    def add(self, documents: Sequence[Encoded], spans: Sequence[Sequence[Span]]) -> None:
+    def add(self, documents: Sequence[EncodedText], spans: Sequence[Sequence[Span]]) -> None:
         """Append the spans of documents, which were encoded with their offsets."""
-        for encoded, chars in zip(documents, spans, strict=True):
-            if chars and encoded.offsets is not None:
-                stretches = self._tokens + token_stretches(encoded.offsets, chars)
+        for tokens, chars in zip(documents, spans, strict=True):
+            if chars and tokens.offsets is not None:
+                stretches = self._tokens + token_stretches(tokens.offsets, chars)
                 self._file.append(stretches)
                 self.spans += len(stretches)
-            self._tokens += len(encoded.ids)
+            self._tokens += len(tokens.ids)
 
     def __enter__(self) -> SpanWriter:
-        self._opened = self._path.open("wb")
-        self._file = Growing(self._opened, np.int64, row=(2,))
+        self._handle = self._path.open("wb")
+        self._file = Growing(self._handle, np.int64, row=(2,))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        with self._opened:
+        with self._handle:
             if kind is None:
                 self._file.finish()
 
@@ -66,10 +66,10 @@ def token_stretches(offsets: NDArray[np.int32], spans: Sequence[Span]) -> Intege
     chars = np.asarray(spans, dtype=np.int64)
     first = np.searchsorted(ends, chars[:, 0], side="right")
     last = np.searchsorted(offsets[:, 0], chars[:, 1], side="left")
-    both = np.stack((first, last), axis=1)
-    both[1:, 0] = np.maximum(both[1:, 0], both[:-1, 1])  # a token in two spans is of the first
-    kept: Integers = both[both[:, 0] < both[:, 1]]
-    return kept
+    stretches = np.stack((first, last), axis=1)
+    stretches[1:, 0] = np.maximum(stretches[1:, 0], stretches[:-1, 1])  # a token in two spans is of the first
+    nonempty: Integers = stretches[stretches[:, 0] < stretches[:, 1]]
+    return nonempty
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ def mark_blocks(blocks: Blocks, packing: Packing, spans: Mapping[str, Spans]) ->
         return blocks
     for row, number in enumerate(blocks.numbers.tolist()):
         column = 1  # after the opening token
-        for piece in packing.order[packing.edges[number] : packing.edges[number + 1]]:
-            start, size = int(packing.pieces.starts[piece]), int(packing.pieces.lengths[piece])
+        for index in packing.order[packing.edges[number] : packing.edges[number + 1]]:
+            start, size = int(packing.pieces.starts[index]), int(packing.pieces.lengths[index])
             for kind, stretches in spans.items():
                 marks[kind][row, column : column + size] = stretches.marks(start, start + size)
             column += size + AROUND
@@ -124,10 +124,10 @@ def mark_blocks(blocks: Blocks, packing: Packing, spans: Mapping[str, Spans]) ->
 def marked_spans(dataset: Dataset, masking: MaskingSchedule, split: str) -> dict[str, Spans]:
     """The spans that a schedule hides, as they are marked in the data."""
     spans = dataset.spans(split)
-    for kind in masking.spanned:
+    for kind in masking.span_kinds:
         if kind not in spans:
             raise BadInput(
                 f"policy {kind!r} hides spans, and {dataset.path} has none of that kind: give --phrases, a file with a "
                 "phrase a line (unmask collocations makes one), or mark them with unmask prepare"
             )
-    return {kind: spans[kind] for kind in masking.spanned}
+    return {kind: spans[kind] for kind in masking.span_kinds}

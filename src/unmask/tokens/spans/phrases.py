@@ -16,7 +16,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
-from unmask.files import saving
+from unmask.files import explain_disk_errors
 from unmask.records import Flags
 from unmask.results import Phrase
 from unmask.tokens.spans.collocations import Collocation
@@ -27,17 +27,20 @@ from unmask.tokens.tokenizer.segments import Segmenter, encode_words
 
 def as_phrases(collocations: Sequence[Collocation], tokenizer: PreTrainedTokenizerFast) -> list[Phrase]:
     """Collocations as text."""
-    ids = [[token for word in one.words for token in word] for one in collocations]
+    ids = [[token for word in collocation.words for token in word] for collocation in collocations]
     texts = tokenizer.batch_decode(ids, clean_up_tokenization_spaces=False) if ids else []
-    return [Phrase(text.strip(), one.count, one.score) for text, one in zip(texts, collocations, strict=True)]
+    return [
+        Phrase(text.strip(), collocation.count, collocation.score)
+        for text, collocation in zip(texts, collocations, strict=True)
+    ]
 
 
 def wordless_tokens(tokenizer: PreTrainedTokenizerFast) -> Flags:
     """V flags: the special tokens, and those without a letter or a digit; a mere space is part of a word."""
     flags = vocabulary_of(tokenizer).is_special.copy()
-    pieces = list(tokenizer.get_vocab().values())
-    texts = tokenizer.batch_decode([[number] for number in pieces], clean_up_tokenization_spaces=False)
-    for number, text in zip(pieces, texts, strict=True):
+    ids = list(tokenizer.get_vocab().values())
+    texts = tokenizer.batch_decode([[number] for number in ids], clean_up_tokenization_spaces=False)
+    for number, text in zip(ids, texts, strict=True):
         letters = text.strip(" ").removeprefix("##")
         # A piece of a character decodes to U+FFFD: it may be part of a letter
         flags[number] |= bool(letters) and not any(letter.isalnum() or letter == "\ufffd" for letter in letters)
@@ -46,9 +49,9 @@ def wordless_tokens(tokenizer: PreTrainedTokenizerFast) -> Flags:
 
 def write_phrases(phrases: Iterable[Phrase], path: Path) -> None:
     """Write a list that `read_phrases` takes, after a person has struck out lines or added some."""
-    lines = [f"{one.score:.2f}\t{one.count}\t{one.text}\n" for one in phrases]
+    lines = [f"{phrase.score:.2f}\t{phrase.count}\t{phrase.text}\n" for phrase in phrases]
     header = "# Collocations, best first: score, count, phrase. Strike out lines, or add phrases of your own.\n"
-    with saving(path):
+    with explain_disk_errors(path):
         path.write_text(header + "".join(lines), encoding="utf-8")
 
 
@@ -77,6 +80,8 @@ def phrase_lexicon(
     tokenizer: PreTrainedTokenizerFast, phrases: Sequence[str], segmenter: Segmenter | None = None
 ) -> Lexicon:
     """The phrases as words, as they stand at the beginning of a text and inside of it."""
-    spaced = encode_words(tokenizer, [*phrases, *(f" {phrase}" for phrase in phrases)], segmenter)
-    split = (np.split(one.ids, np.flatnonzero(one.word_starts)[1:]) for one in spaced if len(one.ids))
-    return Lexicon.of([[word.tolist() for word in words] for words in split])
+    rows = encode_words(tokenizer, [*phrases, *(f" {phrase}" for phrase in phrases)], segmenter)
+    words_by_phrase = (
+        np.split(tokens.ids, np.flatnonzero(tokens.word_starts)[1:]) for tokens in rows if len(tokens.ids)
+    )
+    return Lexicon.of([[word.tolist() for word in words] for words in words_by_phrase])

@@ -106,7 +106,7 @@ class Dataset:
 
     def split(self, name: str) -> Shards:
         """The tokens of a split, `train` or `valid`."""
-        return Shards(self.path / _checked(name))
+        return Shards(self.path / _check_split(name))
 
     def texts(self, name: str) -> Iterator[str]:
         """The documents of a split, in the order of its tokens."""
@@ -122,12 +122,12 @@ class Dataset:
 
     def spans(self, name: str) -> dict[str, Spans]:
         """The marked spans of a split, by kind; none where nobody marked any."""
-        files = {kind: f"{_checked(name)}/spans.{kind}.npy" for kind in SPAN_KINDS}
+        files = {kind: f"{_check_split(name)}/spans.{kind}.npy" for kind in SPAN_KINDS}
         return {kind: Spans.open(self.path / file) for kind, file in files.items() if file in self.manifest["files"]}
 
     def languages(self, name: str) -> Integers:
         """The language of each document of a split, as a place in the manifest's list of them."""
-        return read_languages(self.path, self.manifest, _checked(name))
+        return read_languages(self.path, self.manifest, _check_split(name))
 
     def sample(self, name: str, characters: int) -> list[str]:
         """About so many characters of whole documents, from places all over a split: the same each time."""
@@ -143,10 +143,10 @@ class Dataset:
             raise Damaged(f"{self.path / 'train' / 'counts.npy'}: cannot be read: {error}") from error
 
     def _documents(self, name: str) -> Path:
-        return self.path / "documents" / _checked(name)
+        return self.path / "documents" / _check_split(name)
 
 
-def _checked(split: str) -> str:
+def _check_split(split: str) -> str:
     if split not in SPLITS:
         raise BadInput(f"split {split!r}: there are {' and '.join(SPLITS)}")
     return split

@@ -26,7 +26,7 @@ def read_documents(folder: Path) -> Iterator[Documents]:
     for batch in _batches(folder, "text", "spans"):
         texts = batch.column("text").to_pylist()
         spans = batch.column("spans").to_pylist() if "spans" in batch.schema.names else [None] * len(texts)
-        yield texts, [[(each["start"], each["end"], each["kind"]) for each in marks or ()] for marks in spans]
+        yield texts, [[(mark["start"], mark["end"], mark["kind"]) for mark in marks or ()] for marks in spans]
 
 
 def read_sources(folder: Path) -> Iterator[tuple[str, str]]:
@@ -42,13 +42,13 @@ def sample_documents(folder: Path, characters: int) -> Iterator[str]:
 
     files = [pq.ParquetFile(path) for path in sorted(folder.glob("*.parquet"))]
     groups = [(file, group) for file in files for group in range(file.num_row_groups)]
-    chosen = groups[:: -(-len(groups) // PLACES) or 1]
-    for file, group in chosen:
-        left = characters // len(chosen)
+    sample = groups[:: -(-len(groups) // PLACES) or 1]
+    for file, group in sample:
+        remaining = characters // len(sample)
         for text in file.read_row_group(group, columns=["text"]).column("text"):
-            if left <= 0:
+            if remaining <= 0:
                 break
-            left -= len(text.as_py())
+            remaining -= len(text.as_py())
             yield text.as_py()
     for file in files:
         file.close()
@@ -60,5 +60,5 @@ def _batches(folder: Path, *columns: str) -> Iterator[pa.RecordBatch]:
 
     for path in sorted(folder.glob("*.parquet")):
         with pq.ParquetFile(path) as file:
-            there = [name for name in columns if name in file.schema_arrow.names]
-            yield from file.iter_batches(BATCH, columns=there)
+            present = [name for name in columns if name in file.schema_arrow.names]
+            yield from file.iter_batches(BATCH, columns=present)

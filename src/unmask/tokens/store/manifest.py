@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from unmask.errors import BadInput, Damaged
-from unmask.files import SEAL, digest, seal_holds, sealed, sha256_of, write_json
+from unmask.files import SEAL, json_digest, seal_holds, sha256_of, with_seal, write_json
 from unmask.progress import task
 from unmask.results import Verified
 
@@ -30,7 +30,7 @@ def write_manifest(directory: Path, facts: dict[str, Any]) -> dict[str, Any]:
         for name in names:
             files[name] = {"bytes": (directory / name).stat().st_size, "sha256": sha256_of(directory / name)}
             step(1)
-    manifest = sealed({"kind": KIND, "format": FORMAT, **facts, "files": files})
+    manifest = with_seal({"kind": KIND, "format": FORMAT, **facts, "files": files})
     write_json(directory / MANIFEST, manifest)
     return manifest
 
@@ -41,8 +41,8 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     if not directory.exists():
         raise BadInput(f"{directory}: does not exist; make a data directory with `unmask prepare`")
     if not path.is_file():
-        half = [name for name in ("train", "tokenizer") if (directory / name).is_dir()]
-        if half:
+        remains = [name for name in ("train", "tokenizer") if (directory / name).is_dir()]
+        if remains:
             raise Damaged(f"{path}: missing; prepare the data again")
         raise BadInput(f"{directory}: not a data directory, it has no {MANIFEST}; make one with `unmask prepare`")
     text = path.read_bytes()
@@ -76,7 +76,7 @@ def _well_formed(files: Any) -> bool:
 
 def fingerprint_of(manifest: dict[str, Any]) -> str:
     """A SHA-256 of what training sees: the tokens and the tokenizer."""
-    return digest(
+    return json_digest(
         {name: file["sha256"] for name, file in manifest["files"].items() if name.startswith(SEEN_IN_TRAINING)}
     )
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 
-def readme(facts: dict[str, Any]) -> str:
+def data_readme(facts: dict[str, Any]) -> str:
     """The explanation, with the figures of the manifest."""
     counts, tokens = facts["counts"], facts["tokens"]
     splits = "\n".join(f"| {split} | {counts[split]:,} | {tokens[split]:,} |" for split in tokens)
-    marked = (MARKED if facts.get("spans") else "") + (LANGUAGES if facts["settings"].get("languages") else "")
+    marked = (SPAN_LINE if facts.get("spans") else "") + (LANGUAGE_LINE if facts["settings"].get("languages") else "")
     return TEXT.format(splits=splits, marked=marked, **facts)
 
 
-LANGUAGES = "| `train/languages.npy` | the language of each document, a place in the manifest's list: int64 |\n"
-MARKED = "| `train/spans.entity.npy` … | spans of a kind: int64, S × 2, where each begins and ends in the tokens |\n"
+LANGUAGE_LINE = "| `train/languages.npy` | the language of each document, a place in the manifest's list: int64 |\n"
+SPAN_LINE = "| `train/spans.entity.npy` … | spans of a kind: int64, S × 2, where each begins and ends in the tokens |\n"
 
 
 TEXT = """# A data directory of unmask

@@ -24,7 +24,7 @@ from unmask.errors import Damaged
 from unmask.records import Flags, Ids, Integers
 
 if TYPE_CHECKING:  # a process that only reads shards needs no tokenizer
-    from unmask.tokens.tokenizer.encode import Encoded
+    from unmask.tokens.tokenizer.encode import EncodedText
 
 SHARD_TOKENS = 64 << 20  # 128 MB of uint16: few files, and each quickly hashed
 
@@ -83,9 +83,9 @@ class Shards:
 
 
 def _open_shard(directory: Path, name: str) -> tuple[NDArray[Any], NDArray[np.uint8], Integers]:
-    tokens = _open(directory / f"{name}.tokens.npy", (np.uint16, np.uint32))
-    words = _open(directory / f"{name}.words.npy", (np.uint8,))
-    ends = _open(directory / f"{name}.ends.npy", (np.int64,))
+    tokens = _open_array(directory / f"{name}.tokens.npy", (np.uint16, np.uint32))
+    words = _open_array(directory / f"{name}.words.npy", (np.uint8,))
+    ends = _open_array(directory / f"{name}.ends.npy", (np.int64,))
     if len(words) != -(-len(tokens) // 8):
         raise Damaged(
             f"{directory / name}.words.npy: {len(words):,} bytes of word starts do not fit {len(tokens):,} tokens"
@@ -95,7 +95,7 @@ def _open_shard(directory: Path, name: str) -> tuple[NDArray[Any], NDArray[np.ui
     return tokens, words, ends
 
 
-def _open(path: Path, kinds: tuple[DTypeLike, ...]) -> NDArray[Any]:
+def _open_array(path: Path, kinds: tuple[DTypeLike, ...]) -> NDArray[Any]:
     try:
         # A plain view: slicing np.memmap itself costs several times as much, and packing slices all day.
         array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
@@ -122,7 +122,7 @@ class ShardWriter:
         self._number = 0
         directory.mkdir(parents=True, exist_ok=True)
 
-    def add(self, documents: Sequence[Encoded]) -> None:
+    def add(self, documents: Sequence[EncodedText]) -> None:
         """Append documents."""
         for ids, word_starts, *_ in documents:
             if self._shard is not None and self._shard.tokens + len(ids) > self.shard_tokens:
@@ -161,7 +161,7 @@ class _Shard:
         self.words = self._grow("words", np.uint8)
         self.tokens = 0
         self.ends: list[int] = []
-        self.left = np.zeros(0, dtype=np.bool_)  # word starts that do not fill a byte yet
+        self.pending = np.zeros(0, dtype=np.bool_)  # word starts that do not fill a byte yet
 
     def _grow(self, name: str, dtype: DTypeLike) -> Growing:
         path = Path(f"{self.path}.{name}.npy")
@@ -169,16 +169,16 @@ class _Shard:
 
     def add(self, ids: Ids, word_starts: Flags) -> None:
         self.ids.append(ids)
-        self.left = np.concatenate((self.left, word_starts))
-        whole = len(self.left) & ~7
-        self.words.append(np.packbits(self.left[:whole]))
-        self.left = self.left[whole:]
+        self.pending = np.concatenate((self.pending, word_starts))
+        full = len(self.pending) & ~7
+        self.words.append(np.packbits(self.pending[:full]))
+        self.pending = self.pending[full:]
         self.tokens += len(ids)
         self.ends.append(self.tokens)
 
     def close(self) -> None:
         with self.files:
-            self.words.append(np.packbits(self.left))
+            self.words.append(np.packbits(self.pending))
             self.ids.finish()
             self.words.finish()
         write_array(Path(f"{self.path}.ends.npy"), np.array(self.ends, dtype=np.int64))
@@ -210,7 +210,7 @@ class Growing:
 
 def write_array(path: Path, values: NDArray[Any]) -> None:
     """Write an array of one dimension; where numpy's own writing meets a full disk, its error does not say so."""
-    with path.open("wb") as opened:
-        file = Growing(opened, values.dtype)
-        file.append(values)
-        file.finish()
+    with path.open("wb") as handle:
+        array_file = Growing(handle, values.dtype)
+        array_file.append(values)
+        array_file.finish()

@@ -41,7 +41,7 @@ BYTES = {chr(byte): byte for byte in PRINTABLE} | {
 SPACE = "▁"  # how Unigram vocabularies write one
 
 
-class Encoded(NamedTuple):
+class EncodedText(NamedTuple):
     """One text as tokens, without the special ones around it."""
 
     ids: Ids  # L
@@ -55,7 +55,7 @@ def encode(
     *,
     offsets: bool = False,
     keep: frozenset[int] = frozenset(),
-) -> list[Encoded]:
+) -> list[EncodedText]:
     """Encode texts, on every core, without special tokens around them; in them only those of `keep` can be spelt.
 
     A word is what the pre-tokenizer calls one. Of a script written without spaces it calls a clause one, so there
@@ -86,42 +86,43 @@ class _Encoder:
         self.forbidden = np.zeros(vocabulary_size(tokenizer), dtype=np.bool_)
         self.forbidden[[number for number in special_ids(tokenizer) if number not in {self.unknown, *keep}]] = True
 
-    def __call__(self, texts: Sequence[str], offsets: bool) -> list[Encoded]:
+    def __call__(self, texts: Sequence[str], offsets: bool) -> list[EncodedText]:
         try:
             encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
         except TypeError as error:
             raise BadInput("a text is no valid Unicode (a lone surrogate?): clean it before encoding") from error
         return [self._arrays(text, encoding, offsets) for text, encoding in zip(texts, encodings, strict=True)]
 
-    def _arrays(self, text: str, encoding: Encoding, offsets: bool) -> Encoded:
+    def _arrays(self, text: str, encoding: Encoding, offsets: bool) -> EncodedText:
         ids = np.array(encoding.ids, dtype=np.int32)
         unspaced = self.unspaced[ids]
-        words = _numbers(encoding.word_ids)
+        words = _word_numbers(encoding.word_ids)
         starts = unspaced | self.spaced[ids]
         starts[1:] |= (words[1:] != words[:-1]) | (unspaced[:-1] & self.letters[ids[1:]])
         starts[:1] = True
         if self.forbidden[ids].any():
             return self._spelt(text, encoding, starts, offsets)
-        return Encoded(ids, starts, np.array(encoding.offsets, np.int32).reshape(-1, 2) if offsets else None)
+        return EncodedText(ids, starts, np.array(encoding.offsets, np.int32).reshape(-1, 2) if offsets else None)
 
-    def _spelt(self, text: str, encoding: Encoding, starts: Flags, offsets: bool) -> Encoded:
+    def _spelt(self, text: str, encoding: Encoding, starts: Flags, offsets: bool) -> EncodedText:
         """Special ids replaced by those of their characters: Unigram vocabularies have `<s>` among their pieces."""
-        spelt: list[tuple[int, bool, int, int]] = []
+        rows: list[tuple[int, bool, int, int]] = []
         for number, starting, (begin, end) in zip(encoding.ids, starts.tolist(), encoding.offsets, strict=True):
             if not self.forbidden[number]:
-                spelt.append((number, starting, begin, end))
+                rows.append((number, starting, begin, end))
                 continue
             for place in range(begin, end):
-                spelt += [
-                    (each, starting and place == begin, place, place + 1) for each in self._character(text[place])
+                rows += [
+                    (character_id, starting and place == begin, place, place + 1)
+                    for character_id in self._character(text[place])
                 ]
-        ids, word_starts, begins, ends = np.array(spelt, dtype=np.int32).reshape(-1, 4).T
-        return Encoded(ids, word_starts.astype(np.bool_), np.stack((begins, ends), axis=1) if offsets else None)
+        ids, word_starts, begins, ends = np.array(rows, dtype=np.int32).reshape(-1, 4).T
+        return EncodedText(ids, word_starts.astype(np.bool_), np.stack((begins, ends), axis=1) if offsets else None)
 
     def _character(self, character: str) -> list[int]:
         ids = [token.id for token in self.backend.model.tokenize(character)]
-        allowed = [self.unknown if self.forbidden[number] else number for number in ids]
-        return [number for number in allowed if number is not None]
+        visible = [self.unknown if self.forbidden[number] else number for number in ids]
+        return [number for number in visible if number is not None]
 
 
 def _without_roles(backend: Tokenizer, ids: frozenset[int]) -> Tokenizer:
@@ -138,7 +139,7 @@ def _without_roles(backend: Tokenizer, ids: frozenset[int]) -> Tokenizer:
     return Tokenizer.from_str(json.dumps(settings))
 
 
-def _numbers(words: list[int | None]) -> NDArray[np.int32]:
+def _word_numbers(words: list[int | None]) -> NDArray[np.int32]:
     try:
         return np.array(words, dtype=np.int32)
     except TypeError:  # a token that belongs to no word
@@ -178,7 +179,9 @@ def _unspaced(begin: bytes) -> bool:
     if begin < b"\xe0":  # none of them is written in fewer than three bytes
         return False
     length = 4 if begin >= b"\xf0" else 3
-    low, high = ((begin[:length] + rest * length)[:length].decode(errors="replace")[0] for rest in (b"\x80", b"\xbf"))
+    low, high = (
+        (begin[:length] + filler * length)[:length].decode(errors="replace")[0] for filler in (b"\x80", b"\xbf")
+    )
     if low == high and unicodedata.category(low) != "Lo":
         return False
     return any(first <= low and high <= last for first, last in UNSPACED)

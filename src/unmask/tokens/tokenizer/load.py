@@ -24,7 +24,7 @@ def load_tokenizer(path: Path | str) -> PreTrainedTokenizerFast:
     if not path.is_dir():
         raise BadInput(f"{path}: no such directory; give one that holds a tokenizer.json")
     try:
-        tokenizer = _read(path)
+        tokenizer = _read_tokenizer(path)
     except Exception as error:  # tokenizers raises a bare Exception for a tokenizer.json it cannot read
         if (path / "tokenizer.json").is_file():
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
@@ -35,11 +35,11 @@ def load_tokenizer(path: Path | str) -> PreTrainedTokenizerFast:
     return _as_written(tokenizer, path / "tokenizer.json")
 
 
-def _read(path: Path) -> object:
+def _read_tokenizer(path: Path) -> object:
     """The tokenizer as transformers reads it; one of its plain class, as ours are, without importing torch."""
     config = path / "tokenizer_config.json"
-    declared = json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
-    if declared.get("tokenizer_class") == "PreTrainedTokenizerFast" and "auto_map" not in declared:
+    settings = json.loads(config.read_text(encoding="utf-8")) if config.is_file() else {}
+    if settings.get("tokenizer_class") == "PreTrainedTokenizerFast" and "auto_map" not in settings:
         return PreTrainedTokenizerFast.from_pretrained(path, local_files_only=True)
     from transformers import AutoTokenizer  # which knows the classes of all models, and so takes torch
 
@@ -53,17 +53,17 @@ def _as_written(tokenizer: PreTrainedTokenizerFast, file: Path) -> PreTrainedTok
     """
     if not file.is_file():
         return tokenizer
-    written = Tokenizer.from_file(str(file))
-    if _steps(written) == _steps(tokenizer.backend_tokenizer):
+    from_file = Tokenizer.from_file(str(file))
+    if _steps(from_file) == _steps(tokenizer.backend_tokenizer):
         return tokenizer
 
     def has(tokens: str | list[str]) -> bool:
-        return None not in map(written.token_to_id, [tokens] if isinstance(tokens, str) else tokens)
+        return None not in map(from_file.token_to_id, [tokens] if isinstance(tokens, str) else tokens)
 
     # The class has names of its own for tokens that the file may not have: those would be added.
     special = {name: tokens for name, tokens in tokenizer.special_tokens_map.items() if has(tokens)}
     return PreTrainedTokenizerFast(
-        tokenizer_object=written,
+        tokenizer_object=from_file,
         name_or_path=tokenizer.name_or_path,
         model_max_length=tokenizer.model_max_length,
         model_input_names=tokenizer.model_input_names,
@@ -107,18 +107,18 @@ def vocabulary_of(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:
     """The size and the special ids of a tokenizer; one that cannot hide, pad, open or close is refused."""
     name = tokenizer.name_or_path or "the tokenizer"
 
-    def needed(what: str, *ids: int | None) -> int:
+    def first_id(role: str, *ids: int | None) -> int:
         for number in ids:
             if number is not None:
                 return number
-        raise BadInput(f"{name}: has no {what} token, which masked language modelling needs")
+        raise BadInput(f"{name}: has no {role} token, which masked language modelling needs")
 
     return Vocabulary(
         size=vocabulary_size(tokenizer),
-        mask=needed("mask", tokenizer.mask_token_id),
-        pad=needed("padding", tokenizer.pad_token_id),
-        start=needed("[CLS] or <s>", tokenizer.cls_token_id, tokenizer.bos_token_id),
-        end=needed("[SEP] or </s>", tokenizer.sep_token_id, tokenizer.eos_token_id),
+        mask=first_id("mask", tokenizer.mask_token_id),
+        pad=first_id("padding", tokenizer.pad_token_id),
+        start=first_id("[CLS] or <s>", tokenizer.cls_token_id, tokenizer.bos_token_id),
+        end=first_id("[SEP] or </s>", tokenizer.sep_token_id, tokenizer.eos_token_id),
         special=special_ids(tokenizer),
     )
 
@@ -130,5 +130,5 @@ def vocabulary_size(tokenizer: PreTrainedTokenizerFast) -> int:
 
 def special_ids(tokenizer: PreTrainedTokenizerFast) -> tuple[int, ...]:
     """Every id that text never yields and that is never hidden, ascending."""
-    added = (number for number, token in tokenizer.added_tokens_decoder.items() if token.special)
-    return tuple(sorted({*tokenizer.all_special_ids, *added}))
+    added_ids = (number for number, token in tokenizer.added_tokens_decoder.items() if token.special)
+    return tuple(sorted({*tokenizer.all_special_ids, *added_ids}))

@@ -16,7 +16,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
-from unmask.tokens.tokenizer.encode import Encoded, encode
+from unmask.tokens.tokenizer.encode import EncodedText, encode
 
 Segmenter = Callable[[str], Iterable[str]]  # the words of a text, in order, spelt as they are there
 
@@ -39,25 +39,25 @@ def encode_words(
     segmenter: Segmenter | None = None,
     *,
     offsets: bool = False,
-) -> list[Encoded]:
+) -> list[EncodedText]:
     """Texts as tokens, their words as the segmenter says, or as the pre-tokenizer does where there is none."""
-    encoded = encode(tokenizer, texts, offsets=offsets or segmenter is not None)
+    rows = encode(tokenizer, texts, offsets=offsets or segmenter is not None)
     if segmenter is None:
-        return encoded
-    return [one._replace(word_starts=_starts(text, one, segmenter)) for text, one in zip(texts, encoded, strict=True)]
+        return rows
+    return [row._replace(word_starts=_starts(text, row, segmenter)) for text, row in zip(texts, rows, strict=True)]
 
 
-def _starts(text: str, encoded: Encoded, segmenter: Segmenter) -> np.ndarray:
+def _starts(text: str, tokens: EncodedText, segmenter: Segmenter) -> np.ndarray:
     """Which tokens are the first of a word; what is in no word keeps the words it has."""
-    begins, ends = _words(text, segmenter)
-    assert encoded.offsets is not None  # asked for
-    last = encoded.offsets[:, 1] - 1  # a token may begin with the space before its word
+    begins, ends = _word_bounds(text, segmenter)
+    assert tokens.offsets is not None  # asked for
+    last = tokens.offsets[:, 1] - 1  # a token may begin with the space before its word
     word = np.searchsorted(begins, last, side="right") - 1
     inside = (word >= 0) & (last < np.append(ends, 0)[word])
-    return np.where(inside, np.diff(word, prepend=-1) != 0, encoded.word_starts)
+    return np.where(inside, np.diff(word, prepend=-1) != 0, tokens.word_starts)
 
 
-def _words(text: str, segmenter: Segmenter) -> tuple[list[int], list[int]]:
+def _word_bounds(text: str, segmenter: Segmenter) -> tuple[list[int], list[int]]:
     """Where the words begin and end."""
     begins, ends, place = [], [], 0
     for word in segmenter(text):

@@ -39,21 +39,21 @@ def sentinels_for(masking: MaskingSchedule, length: int) -> int:
     >>> sentinels_for(sparse, 512), sentinels_for(dense, 512)
     (100, 257)
     """
-    most = []
+    counts = []
     for policy in masking.policies:
         if not policy.properties.needs_sentinels:
             continue
         mean = policy.settings.get("mean", 1.0)  # of a run; one that is not told may be a single token
         rate = policy.rate if masking.rate is None else max(masking.rate.values)
         rate = min(rate, mean / (1 + mean))  # denser still, spans would grow together
-        most.append(sentinels_needed(length, rate, mean))
-    return max([USUAL, *most])
+        counts.append(sentinels_needed(length, rate, mean))
+    return max([USUAL, *counts])
 
 
 def add_sentinels(tokenizer: PreTrainedTokenizerFast, count: int = USUAL) -> int:
     """Add sentinels until there are `count`; how many were added. A model needs its embeddings resized then."""
-    there = len(_sentinels(tokenizer))
-    names = [f"<extra_id_{number}>" for number in range(there, count)]
+    first = len(_sentinels(tokenizer))
+    names = [f"<extra_id_{number}>" for number in range(first, count)]
     return tokenizer.add_special_tokens({"additional_special_tokens": names}, replace_extra_special_tokens=False)
 
 

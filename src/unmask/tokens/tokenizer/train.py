@@ -36,7 +36,7 @@ LENGTH = 512  # what a model takes unless its maker says otherwise
 SAMPLE = 32 << 20  # characters; twice as many gave 0.1 % fewer tokens on held-out Wikipedia
 CANDIDATES = 4  # times as many pieces as are asked for, for Unigram to choose from; 10 gave no better ones
 WORD_TYPES = 200_000  # different words to learn Unigram from: memory stays flat
-COVERED = 0.9999  # of the characters of a text are in the alphabet
+COVERAGE = 0.9999  # of the characters of a text are in the alphabet
 LONGEST_WORD = 200  # characters, beyond which WordPiece says [UNK]; Thai writes a clause without a space
 
 # A word is a run of letters with their accents and vowel signs (GPT-2 cuts Hindi and Thai at those), of digits or of
@@ -63,50 +63,50 @@ def train_tokenizer(
 
     Where no size is asked for it has 16,384, or as many as the text allows.
 
-    Of a corpus over 32 Mi characters every second document is learnt from, or every fourth, …: see `spread`.
+    Of a corpus over 32 Mi characters every second document is learnt from, or every fourth, …: see `sample_texts`.
     """
     if kind not in KINDS:
         raise BadInput(f"tokenizer {kind!r}: neither a directory nor a kind; the kinds are {', '.join(KINDS)}")
-    sample = spread(texts, SAMPLE)
+    sample = sample_texts(texts, SAMPLE)
     if not any(sample):
         raise BadInput("there is no text to train a tokenizer on")
     tokenizer = KINDS[kind](sample, vocab_size or VOCABULARY, cased)
-    reached = tokenizer.get_vocab_size()
-    if vocab_size is not None and reached < vocab_size:
+    size = tokenizer.get_vocab_size()
+    if vocab_size is not None and size < vocab_size:
         raise BadInput(
             f"a vocabulary of {vocab_size:,} is larger than the text allows: "
-            f"ask for {_allowed(sample, kind, reached, cased):,} at most, or add text"
+            f"ask for {_max_vocabulary(sample, kind, size, cased):,} at most, or add text"
         )
-    return _dressed(tokenizer)
+    return _as_fast_tokenizer(tokenizer)
 
 
-def spread(texts: Iterable[str], limit: int) -> list[str]:
+def sample_texts(texts: Iterable[str], limit: int) -> list[str]:
     """Texts from all over the corpus, at most `limit` characters, without knowing beforehand how many there are.
 
     Every text is kept until they are too many; then every second of them goes, and of what follows every second is
     kept; and so on.
 
-    >>> spread(["aa", "bb", "cc", "dd", "ee"], limit=7)
+    >>> sample_texts(["aa", "bb", "cc", "dd", "ee"], limit=7)
     ['aa', 'cc', 'ee']
     """
-    kept: list[str] = []
+    sample: list[str] = []
     size, stride = 0, 1
     for number, text in enumerate(texts):
         if number % stride:
             continue
-        kept.append(text)
+        sample.append(text)
         size += len(text)
-        while size > limit and len(kept) > 1:
-            kept, stride = kept[::2], 2 * stride
-            size = sum(map(len, kept))
-    return kept
+        while size > limit and len(sample) > 1:
+            sample, stride = sample[::2], 2 * stride
+            size = sum(map(len, sample))
+    return sample
 
 
-def _allowed(sample: list[str], kind: str, reached: int, cased: bool) -> int:
+def _max_vocabulary(sample: list[str], kind: str, size: int, cased: bool) -> int:
     """The largest vocabulary the text allows: what a smaller one leaves out may make it smaller still."""
-    while (again := KINDS[kind](sample, reached, cased).get_vocab_size()) < reached:
-        reached = again
-    return reached
+    while (smaller := KINDS[kind](sample, size, cased).get_vocab_size()) < size:
+        size = smaller
+    return size
 
 
 def _wordpiece(sample: list[str], vocab_size: int, cased: bool) -> Tokenizer:
@@ -181,7 +181,7 @@ def _unigram(sample: list[str], vocab_size: int, cased: bool) -> Tokenizer:
         limit_alphabet=len(alphabet),
         show_progress=False,
     )
-    candidates = _fitted(tokenizer, models.BPE(), merges, sample).get_vocab()
+    candidates = _train_like(tokenizer, models.BPE(), merges, sample).get_vocab()
     pieces = unigram.learn(_word_counts(tokenizer, sample), candidates, vocab_size - len(SPECIAL))
     tokenizer.model = models.Unigram([*((name, 0.0) for name in SPECIAL), *pieces], SPECIAL.index(UNK), False)
     return tokenizer
@@ -204,21 +204,21 @@ def _alphabet(sample: list[str], vocab_size: int, normalizer: normalizers.Normal
     The 256 most frequent are always among them, and never more than a quarter of the vocabulary: an encyclopedia in
     English has thousands of characters, which once each would take the place of words.
     """
-    seen = np.zeros(0x110000, dtype=np.int64)
-    for text in _joined(sample):
-        seen += np.bincount(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32), minlength=len(seen))
+    code_counts = np.zeros(0x110000, dtype=np.int64)
+    for text in _join_texts(sample):
+        code_counts += np.bincount(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32), minlength=len(code_counts))
     counts: Counter[str] = Counter()
-    for code in np.flatnonzero(seen).tolist():
+    for code in np.flatnonzero(code_counts).tolist():
         for character in normalizer.normalize_str(chr(code)) if normalizer else chr(code):
             if not character.isspace():
-                counts[character] += int(seen[code])
-    most = sorted(counts, key=lambda character: (-counts[character], character))
-    covered = np.cumsum([counts[character] for character in most])
-    enough = int(np.searchsorted(covered, COVERED * covered[-1])) + 1 if most else 0
-    return sorted(most[: max(256, min(enough, vocab_size // 4))])
+                counts[character] += int(code_counts[code])
+    by_frequency = sorted(counts, key=lambda character: (-counts[character], character))
+    coverage = np.cumsum([counts[character] for character in by_frequency])
+    count = int(np.searchsorted(coverage, COVERAGE * coverage[-1])) + 1 if by_frequency else 0
+    return sorted(by_frequency[: max(256, min(count, vocab_size // 4))])
 
 
-def _joined(sample: list[str], size: int = 1 << 22) -> Iterator[str]:
+def _join_texts(sample: list[str], size: int = 1 << 22) -> Iterator[str]:
     """The sample in strings of about `size` characters."""
     texts: list[str] = []
     length = 0
@@ -236,20 +236,20 @@ def _word_counts(tokenizer: Tokenizer, sample: list[str]) -> dict[str, int]:
 
     Of too many different ones the rarer half is thinned out, and what stays of it counts for what went.
     """
-    most = trainers.WordLevelTrainer(vocab_size=10 * WORD_TYPES, special_tokens=[UNK], show_progress=False)
-    words = _fitted(tokenizer, models.WordLevel(unk_token=UNK), most, sample)
+    trainer = trainers.WordLevelTrainer(vocab_size=10 * WORD_TYPES, special_tokens=[UNK], show_progress=False)
+    words = _train_like(tokenizer, models.WordLevel(unk_token=UNK), trainer, sample)
     counts = np.zeros(words.get_vocab_size(), dtype=np.int64)
     for start in range(0, len(sample), 1024):
         for encoding in words.encode_batch_fast(sample[start : start + 1024], add_special_tokens=False):
             np.add.at(counts, encoding.ids, 1)
     frequent = sorted((-counts[number], word) for word, number in words.get_vocab().items() if word != UNK)
-    half = WORD_TYPES // 2
-    stride = max(1, -(-(len(frequent) - half) // half))
-    head = {word: -int(count) for count, word in frequent[:half]}
-    return head | {word: -int(count) * stride for count, word in frequent[half::stride]}
+    head_size = WORD_TYPES // 2
+    stride = max(1, -(-(len(frequent) - head_size) // head_size))
+    head = {word: -int(count) for count, word in frequent[:head_size]}
+    return head | {word: -int(count) * stride for count, word in frequent[head_size::stride]}
 
 
-def _fitted(like: Tokenizer, model: models.Model, trainer: trainers.Trainer, sample: list[str]) -> Tokenizer:
+def _train_like(like: Tokenizer, model: models.Model, trainer: trainers.Trainer, sample: list[str]) -> Tokenizer:
     """A tokenizer with another model over the same words."""
     tokenizer = Tokenizer(model)
     if like.normalizer is not None:
@@ -260,13 +260,13 @@ def _fitted(like: Tokenizer, model: models.Model, trainer: trainers.Trainer, sam
 
 
 def _check_room(vocab_size: int, characters: int) -> None:
-    if (least := characters + len(SPECIAL)) > vocab_size:
+    if (minimum := characters + len(SPECIAL)) > vocab_size:
         raise BadInput(
-            f"a vocabulary of {vocab_size:,} has no room for the characters of the text: ask for {least:,} or more"
+            f"a vocabulary of {vocab_size:,} has no room for the characters of the text: ask for {minimum:,} or more"
         )
 
 
-def _dressed(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
+def _as_fast_tokenizer(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
     """The tokenizer as transformers knows one: [CLS] text [SEP], and a mask that takes the space before it."""
     tokenizer.add_special_tokens(
         [AddedToken(name, special=True, normalized=False, lstrip=name == MASK) for name in SPECIAL]

@@ -27,7 +27,7 @@ Reals = NDArray[np.float64]
 SHRINK = 0.75  # of the pieces stay, each round
 STEPS = 2  # of EM, each round
 NEARLY = 1.1  # times the size asked for: from here the least useful pieces go at once
-LEAST = 0.5  # occurrences: a piece with fewer goes
+MIN_COUNT = 0.5  # occurrences: a piece with fewer goes
 LONGEST_PIECE = 16  # characters
 LONGEST_WORD = 32  # characters: products of so many probabilities stay within a float64
 
@@ -46,11 +46,11 @@ class Lattices:
     def of(cls, words: Sequence[str], pieces: Sequence[str]) -> Lattices:
         """All edges that are among the pieces."""
         ids = {piece: number for number, piece in enumerate(pieces)}
-        longest = max(map(len, pieces))
+        max_length = max(map(len, pieces))
         edges = array("i")
         for place, word in enumerate(words):
             for begin in range(len(word)):
-                for end in range(begin + 1, min(len(word), begin + longest) + 1):
+                for end in range(begin + 1, min(len(word), begin + max_length) + 1):
                     if (piece := ids.get(word[begin:end])) is not None:
                         edges.extend((place, begin, end, piece))
         rows = np.frombuffer(edges, dtype=np.int32).reshape(-1, 4)
@@ -67,12 +67,12 @@ class Lattices:
         alpha[0] = 1
         edges = np.searchsorted(self.ends, np.arange(len(alpha) + 1))
         for end in range(1, len(alpha)):
-            here = slice(edges[end], edges[end + 1])
-            ways = alpha[self.begins[here], self.words[here]] * probabilities[self.pieces[here]]
-            alpha[end] = _total(self.words[here], ways, len(self.lengths))
+            inside = slice(edges[end], edges[end + 1])
+            ways = alpha[self.begins[inside], self.words[inside]] * probabilities[self.pieces[inside]]
+            alpha[end] = _total(self.words[inside], ways, len(self.lengths))
         return alpha
 
-    def expected(self, probabilities: Reals, counts: Reals) -> Reals:
+    def expected_counts(self, probabilities: Reals, counts: Reals) -> Reals:
         """How often each piece occurs in the words, over all ways to cut them: the E step."""
         alpha = self.forward(probabilities)
         beta = np.zeros_like(alpha)
@@ -80,9 +80,9 @@ class Lattices:
         by_begin = np.argsort(self.begins, kind="stable")
         edges = np.searchsorted(self.begins[by_begin], np.arange(len(alpha) + 1))
         for begin in range(len(alpha) - 1, -1, -1):
-            here = by_begin[edges[begin] : edges[begin + 1]]
-            ways = beta[self.ends[here], self.words[here]] * probabilities[self.pieces[here]]
-            beta[begin] += _total(self.words[here], ways, len(self.lengths))
+            inside = by_begin[edges[begin] : edges[begin + 1]]
+            ways = beta[self.ends[inside], self.words[inside]] * probabilities[self.pieces[inside]]
+            beta[begin] += _total(self.words[inside], ways, len(self.lengths))
         through = alpha[self.begins, self.words] * probabilities[self.pieces] * beta[self.ends, self.words]
         weights = np.divide(counts, beta[0], out=np.zeros_like(counts), where=beta[0] > 0)
         return _total(self.pieces, through * weights[self.words], len(probabilities))
@@ -90,34 +90,34 @@ class Lattices:
 
 def learn(words: Mapping[str, int], candidates: Iterable[str], size: int) -> list[tuple[str, float]]:
     """At most `size` of the candidates with their scores, best first; single characters always stay."""
-    words = _cut(words)
+    words = _cut_words(words)
     spellings = sorted(words)
     counts = np.array([words[word] for word in spellings], dtype=np.float64)
     pieces = sorted(piece for piece in candidates if len(piece) <= LONGEST_PIECE)
-    needed = np.array([len(piece) == 1 for piece in pieces])
+    is_required = np.array([len(piece) == 1 for piece in pieces])
     lattices, alternatives = Lattices.of(spellings, pieces), Lattices.of(pieces, pieces)
     alternatives = alternatives.only(alternatives.pieces != alternatives.words)  # how else each piece can be written
-    expected = _total(lattices.pieces, counts[lattices.words], len(pieces))
-    probabilities = _maximised(expected, needed)
+    expected_counts = _total(lattices.pieces, counts[lattices.words], len(pieces))
+    probabilities = _maximise(expected_counts, is_required)
     while True:
         for _ in range(STEPS):
-            expected = lattices.expected(probabilities, counts)
-            probabilities = _maximised(expected, needed)
-        left = int((probabilities > 0).sum())
-        enough = left <= NEARLY * size
-        loss = np.where(needed, np.inf, _loss(alternatives, expected, probabilities))
-        keep = size if enough else max(int(NEARLY * size), int(SHRINK * left))
+            expected_counts = lattices.expected_counts(probabilities, counts)
+            probabilities = _maximise(expected_counts, is_required)
+        alive_count = int((probabilities > 0).sum())
+        is_last = alive_count <= NEARLY * size
+        loss = np.where(is_required, np.inf, _loss(alternatives, expected_counts, probabilities))
+        keep = size if is_last else max(int(NEARLY * size), int(SHRINK * alive_count))
         probabilities[np.argsort(-loss, kind="stable")[keep:]] = 0
         alive = probabilities > 0
-        if enough:
+        if is_last:
             break
         lattices, alternatives = lattices.only(alive[lattices.pieces]), alternatives.only(alive[alternatives.pieces])
     scores = np.log(probabilities[alive] / probabilities.sum()).round(4).tolist()
-    kept = zip([piece for piece, stays in zip(pieces, alive, strict=True) if stays], scores, strict=True)
-    return sorted(kept, key=lambda entry: (-entry[1], entry[0]))
+    entries = zip([piece for piece, stays in zip(pieces, alive, strict=True) if stays], scores, strict=True)
+    return sorted(entries, key=lambda entry: (-entry[1], entry[0]))
 
 
-def _cut(words: Mapping[str, int]) -> Counter[str]:
+def _cut_words(words: Mapping[str, int]) -> Counter[str]:
     """The words in stretches of at most 32 characters: without spaces, a word is a clause."""
     stretches: Counter[str] = Counter()
     for word, count in words.items():
@@ -131,18 +131,18 @@ def _total(places: Ids, values: Reals, size: int) -> Reals:
     return np.bincount(places, values, minlength=size).astype(np.float64)
 
 
-def _maximised(expected: Reals, needed: Flags) -> Reals:
+def _maximise(expected_counts: Reals, is_required: Flags) -> Reals:
     """The probabilities that explain the expected counts, a little less for the rare ones: the M step."""
-    expected = np.where(needed, np.maximum(expected, LEAST), expected)
-    worth = np.where(expected >= LEAST, np.exp(digamma(np.maximum(expected, LEAST))), 0)
+    expected_counts = np.where(is_required, np.maximum(expected_counts, MIN_COUNT), expected_counts)
+    worth = np.where(expected_counts >= MIN_COUNT, np.exp(digamma(np.maximum(expected_counts, MIN_COUNT))), 0)
     probabilities: Reals = worth / worth.sum()
     return probabilities
 
 
-def _loss(alternatives: Lattices, expected: Reals, probabilities: Reals) -> Reals:
+def _loss(alternatives: Lattices, expected_counts: Reals, probabilities: Reals) -> Reals:
     """The log-likelihood that goes with each piece, if it is written with the others wherever it stood."""
     alpha = alternatives.forward(probabilities)
     otherwise = alpha[alternatives.lengths, np.arange(len(alternatives.lengths))]
     tiny = np.finfo(np.float64).tiny
     gain = np.log(np.maximum(probabilities, tiny)) - np.log(np.maximum(otherwise, tiny))
-    return np.where(probabilities > 0, expected * gain, -np.inf)
+    return np.where(probabilities > 0, expected_counts * gain, -np.inf)
