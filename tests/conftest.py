@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import random
@@ -11,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,20 +155,27 @@ def _model(family: str, vocabulary: Vocabulary, changes: dict[str, object]) -> P
     return AutoModelForMaskedLM.from_config(AutoConfig.for_model(family, **settings))
 
 
+def given(function: Callable[..., Any], args: tuple[Any, ...], more: dict[str, Any]) -> dict[str, Any]:
+    """What a call gives a function, by the names of its parameters: in which order they stand is nobody's business."""
+    return inspect.signature(function).bind(*args, **more).arguments
+
+
 @pytest.fixture(scope="session")
-def before_step() -> Callable[[int, Callable[[], object]], AbstractContextManager[None]]:
-    """Has something happen before a step is taken, counted from 0: `with before_step(4, act): train(…)`."""
+def before_step() -> Callable[[int, Callable[[Any], object]], AbstractContextManager[None]]:
+    """Has something happen to the learner before a step, counted from 0: `with before_step(4, act): train(…)`."""
 
     @contextmanager
-    def happening(at: int, act: Callable[[], object]) -> Iterator[None]:
+    def happening(at: int, act: Callable[[Any], object]) -> Iterator[None]:
         from unmask.training import loop
 
         taken = loop.take_step
 
-        def take_step(*args: Any, step: int, **rest: Any) -> Any:
-            if step == at:
-                act()
-            return taken(*args, step=step, **rest)
+        @wraps(taken)
+        def take_step(*args: Any, **more: Any) -> Any:
+            call = given(taken, args, more)
+            if call["step"] == at:
+                act(call["learner"])
+            return taken(*args, **more)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(loop, "take_step", take_step)
@@ -177,14 +186,33 @@ def before_step() -> Callable[[int, Callable[[], object]], AbstractContextManage
 
 @pytest.fixture(scope="session")
 def interrupted(
-    before_step: Callable[[int, Callable[[], object]], AbstractContextManager[None]],
+    before_step: Callable[[int, Callable[[Any], object]], AbstractContextManager[None]],
 ) -> Callable[..., AbstractContextManager[None]]:
     """Has a signal arrive while a step is taken, counted from 1: `with interrupted(5): train(…)`."""
 
     def arriving(step: int, number: int = signal.SIGINT) -> AbstractContextManager[None]:
-        return before_step(step - 1, lambda: os.kill(os.getpid(), number))
+        return before_step(step - 1, lambda _learner: os.kill(os.getpid(), number))
 
     return arriving
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], list[dict[str, Any]]]:
+    """Notes what a function is called with, by the names of its parameters: `calls = recorded(module, "function")`."""
+
+    def record(place: Any, name: str) -> list[dict[str, Any]]:
+        real = getattr(place, name)
+        calls: list[dict[str, Any]] = []
+
+        @wraps(real)
+        def call(*args: Any, **more: Any) -> Any:
+            calls.append(given(real, args, more))
+            return real(*args, **more)
+
+        monkeypatch.setattr(place, name, call)
+        return calls
+
+    return record
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,7 @@ def format_bytes(count: int) -> str:
     """
     amount, unit = float(count), "B"
     for larger in ("kB", "MB", "GB", "TB"):
-        if amount < 1000:
+        if amount < (1000 if unit == "B" else 999.95):  # what is rounded to a thousand is one of the next
             break
         amount, unit = amount / 1000, larger
     return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
@@ -40,7 +40,7 @@ def format_duration(seconds: float) -> str:
     >>> format_duration(4.23), format_duration(312), format_duration(7500)
     ('4.2 s', '5 min 12 s', '2 h 5 min')
     """
-    if seconds < 60:
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, remainder = divmod(round(seconds), 60)
     return f"{minutes} min {remainder} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
@@ -66,8 +66,8 @@ def format_age(seconds: float) -> str:
     >>> format_age(12.3), format_age(150), format_age(7500), format_age(300_000)
     ('12 s', '2 min', '2 h', '3 d')
     """
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= length:
+    for unit, length, smaller in (("d", 86_400, 3_600), ("h", 3_600, 60), ("min", 60, 1)):
+        if round(seconds / smaller) * smaller >= length:
             return f"{seconds / length:.0f} {unit}"
     return f"{seconds:.0f} s"
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,16 +113,14 @@ def test_without_hardware_real_steps_are_timed(data: Path, monkeypatch: pytest.M
     assert without.seconds is None and without.utilisation is None and without.tokens == 10 * 32 * 128
 
 
-def test_steps_are_timed_in_the_precision_that_is_asked_for(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_are_timed_in_the_precision_that_is_asked_for(
+    data: Path, monkeypatch: pytest.MonkeyPatch, recorded: Callable[[Any, str], list[dict[str, Any]]]
+) -> None:
     monkeypatch.setattr(forecasts, "CALIBRATION", 0.0)
-    used: list[str] = []
-    timed = forecasts.seconds_a_step
-    monkeypatch.setattr(
-        forecasts, "seconds_a_step", lambda work, *rest: used.append(work.computing.precision) or timed(work, *rest)
-    )
+    timed = recorded(forecasts, "seconds_a_step")
     small = recipe_named("tiny", length=32, batch_size=2, micro_batch=2)
     assert forecast(small, Dataset.open(data), Budget(), precision="bfloat16").precision == "bfloat16"
-    assert used == ["bfloat16"]
+    assert [call["session"].computing.precision for call in timed] == ["bfloat16"]
     with pytest.raises(BadInput, match="--precision int8"):
         forecast(small, Dataset.open(data), Budget(), precision="int8")
 

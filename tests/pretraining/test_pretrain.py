@@ -17,15 +17,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from unmask.errors import BadInput, Damaged, Diverged, Interrupted, Refused, Terminated
+from unmask.errors import BadInput, Damaged, Interrupted, Refused, Terminated
 from unmask.models.load import load_model
-from unmask.objectives.mlm import MLM
-from unmask.objectives.objective import Outcome
 from unmask.pretraining import pretrain
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
-from unmask.records import Batch
 from unmask.results import Trained
 from unmask.runs.directory import FORMAT, Run, open_run
 from unmask.tokens.store.dataset import Dataset
@@ -210,43 +207,6 @@ def test_a_second_process_in_the_same_run_is_refused(data: Path, tmp_path: Path)
     refused = pytest.raises(Refused, match=r"another process .* is training here")
     with open_run(tmp_path / "run", asked, resume=False), refused:
         train(data, tmp_path / "run", resume=True)
-
-
-def test_numbers_that_are_not_finite_are_skipped_logged_and_after_five_in_a_row_the_run_stops(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    broken: set[int] = {3}
-
-    def outcome(self: MLM, learner: torch.nn.Module, batch: Batch) -> Outcome:
-        found = right(self, learner, batch)
-        step = len(calls) // 2
-        calls.append(step)
-        return replace(found, losses={"mlm": found.losses["mlm"] * float("nan")}) if step in broken else found
-
-    calls: list[int] = []
-    work = Session.begin(Pretraining.of(Dataset.open(data), DROPOUT, 0).job(), STEPS)
-    right = MLM.outcome
-    monkeypatch.setattr(MLM, "outcome", outcome)
-    weights: list[torch.Tensor] = []
-
-    def after_step(_position: object, figures: dict[str, object]) -> None:
-        weights.append(torch.cat([p.detach().flatten() for p in work.learner.parameters()]))
-        logged.append(figures)
-
-    logged: list[dict[str, object]] = []
-
-    def run(steps: int) -> None:
-        feed = replace(work.source, steps=steps)  # type: ignore[type-var]
-        loop.train(work.learner, work.optimizer, feed, position=loop.Position(), after_step=after_step)
-
-    run(6)
-    assert [figures.get("skipped", False) for figures in logged] == [False, False, False, True, False, False]
-    assert len(logged[3]["rows"]) == 8  # type: ignore[arg-type]
-    assert torch.equal(weights[3], weights[2]) and not torch.equal(weights[4], weights[3])
-    assert torch.isfinite(weights[-1]).all()
-    broken |= set(range(8, 100))
-    with pytest.raises(Diverged, match="not finite in 5 steps in a row"):
-        run(50)
 
 
 def test_a_step_in_micro_batches_is_the_step_in_one_batch(data: Path) -> None:

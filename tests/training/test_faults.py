@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ from unmask.pretraining.settings import Recipe
 from unmask.records import Batch
 from unmask.results import Trained
 from unmask.runs.directory import Run
-from unmask.training import checkpoint, loader, loop
+from unmask.training import checkpoint, loader
 from unmask.training.budget import Budget
 from unmask.training.machine import memory as parts
 from unmask.training.run_job import Saving
@@ -33,6 +35,7 @@ from unmask.training.session import Session
 TINY = recipe_named("tiny")
 PLAN = replace(TINY, settings=replace(TINY.settings, length=32, batch_size=8, micro_batch=8))
 STEPS = 8
+Happens = Callable[[int, Callable[[Any], object]], AbstractContextManager[None]]
 
 
 def train(data: Path, out: Path, plan: Recipe = PLAN, *, steps: int = STEPS, **more: Any) -> Trained:
@@ -57,18 +60,6 @@ def logged(run: Path) -> list[dict[str, Any]]:
     return [line for line in Run(run, {}).read_log() if "loss" in line]
 
 
-def before_step(patch: pytest.MonkeyPatch, step: int, do: Callable[[torch.nn.Module], None]) -> None:
-    """Do something to the learner when this many steps are done."""
-    taken, at = loop.take_step, step
-
-    def take_step(learner: torch.nn.Module, *rest: Any, step: int, **more: Any) -> Any:
-        if step == at:
-            do(learner)
-        return taken(learner, *rest, step=step, **more)
-
-    patch.setattr(loop, "take_step", take_step)
-
-
 def change_loss(patch: pytest.MonkeyPatch, when: Callable[[Batch], bool], factor: float) -> None:
     """Multiply the loss of some batches."""
     right = MLM.outcome
@@ -83,25 +74,30 @@ def change_loss(patch: pytest.MonkeyPatch, when: Callable[[Batch], bool], factor
 # data that is prepared ahead
 
 
+def children() -> set[int]:
+    """The processes that this one has started and that have not ended."""
+    here = os.getpid()
+    return set(map(int, Path(f"/proc/{here}/task/{here}/children").read_text().split()))
+
+
 def test_processes_that_prepare_change_nothing_and_a_killed_one_is_replaced(
-    data: Path, tmp_path: Path, whole: Trained, planted: pytest.MonkeyPatch
+    data: Path, tmp_path: Path, whole: Trained, planted: pytest.MonkeyPatch, before_step: Happens
 ) -> None:
     said: list[str] = []
     planted.setattr(loader, "say", said.append)
-    start, started = loader.Worker._start, []
+    before, preparing = children(), set[int]()
 
-    def noted(self: loader.Worker) -> None:
-        start(self)
-        started.append(self.process)
-        if len(started) == 1:
-            self.process.kill()
+    def kill_one(_learner: object) -> None:
+        preparing.update(children() - before)
+        os.kill(max(preparing), signal.SIGKILL)
 
-    planted.setattr(loader.Worker, "_start", noted)
-    again = train(data, tmp_path / "run", workers=2)
+    with before_step(0, kill_one):  # while it still has to prepare something
+        again = train(data, tmp_path / "run", workers=2)
     assert again.weights_sha256 == whole.weights_sha256
-    assert len(started) == 3 and all(process.poll() is not None for process in started)
+    assert len(preparing) == 2 and children() == before
     assert said == ["[yellow]a process that prepares data died (SIGKILL) and was started again[/]"]
-    assert all(0 <= line["waited"] <= 1 for line in logged(again.path))
+    waited = [line["waited"] for line in logged(again.path)]
+    assert len(waited) == STEPS and 0 <= min(waited) <= max(waited) <= 1
 
 
 def test_a_token_beyond_the_vocabulary_is_one_clear_line(
@@ -125,31 +121,30 @@ def test_a_token_beyond_the_vocabulary_is_one_clear_line(
 
 
 def test_weights_that_are_not_finite_are_named_never_saved_and_the_run_goes_on_from_before(
-    data: Path, tmp_path: Path, whole: Trained
+    data: Path, tmp_path: Path, whole: Trained, before_step: Happens
 ) -> None:
     def plant(learner: torch.nn.Module) -> None:
         dict(learner.named_parameters())["model.layers.0.mlp.Wo.weight"].data[0, 0] = torch.nan
 
     for seconds in (0.0, 1e9):  # a save is due after that step, or is not
         run = tmp_path / f"run-{seconds:.0f}"
-        with pytest.MonkeyPatch.context() as patch:
-            before_step(patch, 5, plant)
-            with pytest.raises(Diverged, match=r"step 6: model\.layers\.0\.mlp\.Wo\.weight has 1 of .*--resume"):
-                train(data, run, seconds=seconds)
+        named = pytest.raises(Diverged, match=r"step 6: model\.layers\.0\.mlp\.Wo\.weight has 1 of .*--resume")
+        with before_step(5, plant), named:
+            train(data, run, seconds=seconds)
         found = checkpoint.newest(run / "checkpoints")
         assert (found.step if found else None) == (5 if seconds == 0 else None)
     assert train(data, tmp_path / "run-0", resume=True).weights_sha256 == whole.weights_sha256
 
 
 def test_gradients_that_are_not_finite_are_not_applied_and_their_blocks_are_logged(
-    data: Path, tmp_path: Path, planted: pytest.MonkeyPatch
+    data: Path, tmp_path: Path, before_step: Happens
 ) -> None:
     def plant(learner: torch.nn.Module) -> None:
         parameter = next(learner.parameters())
         handle = parameter.register_hook(lambda gradient: (handle.remove(), gradient * torch.inf)[1])
 
-    before_step(planted, 3, plant)
-    run = train(data, tmp_path / "run", steps=6)
+    with before_step(3, plant):
+        run = train(data, tmp_path / "run", steps=6)
     lines = logged(run.path)
     assert [line.get("skipped", False) for line in lines] == [False, False, False, True, False, False]
     assert len(lines[3]["rows"]) == 8 and run.loss < 10
@@ -164,7 +159,7 @@ def test_a_block_that_gives_no_number_costs_its_step_and_is_named(
 
 
 def test_a_spike_is_logged_with_its_blocks_and_left_out_where_that_is_asked_also_after_a_stop(
-    data: Path, tmp_path: Path
+    data: Path, tmp_path: Path, before_step: Happens, interrupted: Callable[[int], AbstractContextManager[None]]
 ) -> None:
     careful = replace(PLAN, settings=replace(PLAN.settings, skip_spikes=True))
     weights: dict[int, torch.Tensor] = {}
@@ -172,17 +167,14 @@ def test_a_spike_is_logged_with_its_blocks_and_left_out_where_that_is_asked_also
     def keep(learner: torch.nn.Module) -> None:
         weights[len(weights)] = torch.cat([p.detach().flatten() for p in learner.parameters()])
 
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, before_step(21, keep), before_step(22, keep):
         change_loss(patch, lambda batch: 168 in batch.numbers, 20.0)  # of the 22nd step
-        for step in (21, 22):
-            before_step(patch, step, keep)
         plain = train(data, tmp_path / "plain", steps=24)
         assert not torch.equal(weights[0], weights[1])
         weights.clear()
         skipping = train(data, tmp_path / "skipping", careful, steps=24)
         assert torch.equal(weights[0], weights[1])
-        before_step(patch, 20, lambda _: os.kill(os.getpid(), signal.SIGINT))
-        with pytest.raises(Interrupted):
+        with interrupted(21), pytest.raises(Interrupted, match="stopped after step 21 of 24"):
             train(data, tmp_path / "stopped", careful, steps=24)
     with pytest.MonkeyPatch.context() as patch:
         change_loss(patch, lambda batch: 168 in batch.numbers, 20.0)
@@ -215,7 +207,7 @@ def no_memory(patch: pytest.MonkeyPatch, rows: int, error: Exception) -> None:
 
 @pytest.mark.parametrize("reproducible", [False, True])
 def test_without_memory_micro_batches_are_computed_in_parts_and_the_step_stays_what_it_is(
-    data: Path, tmp_path: Path, reproducible: bool
+    data: Path, tmp_path: Path, reproducible: bool, interrupted: Callable[[int], AbstractContextManager[None]]
 ) -> None:
     smaller = replace(PLAN, settings=replace(PLAN.settings, micro_batch=2))
     undisturbed = train(data, tmp_path / "undisturbed", smaller, steps=4, reproducible=reproducible)
@@ -223,8 +215,7 @@ def test_without_memory_micro_batches_are_computed_in_parts_and_the_step_stays_w
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parts, "say", said.append)
         no_memory(patch, 2, RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"))
-        before_step(patch, 2, lambda _: os.kill(os.getpid(), signal.SIGINT))
-        with pytest.raises(Interrupted):
+        with interrupted(3), pytest.raises(Interrupted, match="stopped after step 3 of 4"):
             train(data, tmp_path / "run", steps=4, reproducible=reproducible)
     assert len(said) == 2 and "micro-batches of 8 rows are computed in 4 parts" in said[1]
     again = train(data, tmp_path / "run", steps=4, resume=True, reproducible=reproducible)
@@ -255,17 +246,18 @@ def test_a_clock_that_is_set_back_changes_nothing(
     planted.setattr(time, "time", lambda: float(next(now)))
     run = train(data, tmp_path / "run", seconds=0.0)
     assert run.weights_sha256 == whole.weights_sha256 and run.seconds > 0
-    assert all(line["tokens_per_second"] > 0 for line in logged(run.path))
+    speeds = [line["tokens_per_second"] for line in logged(run.path)]
+    assert len(speeds) == STEPS and min(speeds) > 0
     assert len(list((run.path / "checkpoints").iterdir())) == 2
 
 
-def signalled(patch: pytest.MonkeyPatch, place: Any, name: str, when: Callable[..., bool] = lambda *_: True) -> None:
-    """Have SIGTERM come in the middle of a function."""
+def signalled(patch: pytest.MonkeyPatch, place: Any, name: str, when: Callable[..., bool] = lambda **_: True) -> None:
+    """Have SIGTERM come in the middle of a function, the first time that its arguments, by their names, are so."""
     right = getattr(place, name)
     heard: list[object] = []
 
     def interrupted(*args: Any, **kwargs: Any) -> Any:
-        if when(*args) and not heard:
+        if not heard and when(**inspect.signature(right).bind(*args, **kwargs).arguments):
             heard.append(args)
             os.kill(os.getpid(), signal.SIGTERM)
         return right(*args, **kwargs)
@@ -274,10 +266,10 @@ def signalled(patch: pytest.MonkeyPatch, place: Any, name: str, when: Callable[.
 
 
 PHASES: dict[str, tuple[Any, str, Callable[..., bool], str]] = {
-    "saving": (checkpoint, "save", lambda _folder, moment: moment.step == 3, "after step 4 of 8, saved in"),
-    "validating": (Session, "validate", lambda *_: True, "after step 1 of 8, saved in"),
-    "measuring": (Session, "measure", lambda _session, limit, _world: limit is None, "after the last step"),
-    "exporting": (pretrains, "export_model", lambda *_: True, "after the last step"),
+    "saving": (checkpoint, "save", lambda checkpoint, **_: checkpoint.step == 3, "after step 4 of 8, saved in"),
+    "validating": (Session, "validate", lambda **_: True, "after step 1 of 8, saved in"),
+    "measuring": (Session, "measure", lambda limit, **_: limit is None, "after the last step"),
+    "exporting": (pretrains, "export_model", lambda **_: True, "after the last step"),
 }
 
 
