@@ -9,7 +9,7 @@ import pytest
 
 from unmask.pretraining.batches import BlockRange, MaskedBatches
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.records import Batch
 from unmask.tokens.store.dataset import Dataset
 
@@ -17,7 +17,7 @@ KINDS = ("bert", "bert-wwm", "spanbert", "deberta", "diffusion", "xlnet", "t5")
 
 
 def batches_of(data: Path, kind: str) -> MaskedBatches:
-    plan = recipe(f"{kind}-tiny", length=32, batch_size=8, micro_batch=4)
+    plan = recipe_named(f"{kind}-tiny", length=32, batch_size=8, micro_batch=4)
     return Pretraining.of(Dataset.open(data), plan).batches()
 
 

@@ -12,11 +12,11 @@ import torch
 from unmask.objectives.text import Export
 from unmask.pretraining.card import export_model, model_card
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.store.dataset import Dataset
-from unmask.training.job import Finished
+from unmask.training.job import FinishedRun
 
-FINISHED = Finished(
+FINISHED = FinishedRun(
     path=Path("run"),
     description={"unmask": "0.1.0", "seed": 3},
     parameters=1234,
@@ -28,8 +28,8 @@ FINISHED = Finished(
 )
 
 
-def card(data: Path, finished: Finished, *, fixed_masks: bool = True, **settings: object) -> str:
-    plan, dataset = recipe("bert-tiny", **settings), Dataset.open(data)
+def card(data: Path, finished: FinishedRun, *, fixed_masks: bool = True, **settings: object) -> str:
+    plan, dataset = recipe_named("bert-tiny", **settings), Dataset.open(data)
     kind = Pretraining.of(dataset, plan).objective.card
     return model_card(kind, plan, dataset, finished, epochs=1.5, fixed_masks=fixed_masks)
 
@@ -71,7 +71,7 @@ def test_what_was_hidden_is_said(settings: dict[str, object], hidden: str, data:
 
 def test_a_model_is_exported_whole_or_not_at_all(data: Path, tmp_path: Path) -> None:
     dataset = Dataset.open(data)
-    model = Pretraining.of(dataset, recipe("bert-tiny")).job().build()
+    model = Pretraining.of(dataset, recipe_named("bert-tiny")).job().build()
     weight = {"weight": torch.ones(2)}
     with pytest.raises(Exception, match="No such file or directory"):
         export_model(Export(model, {"no/such/folder": weight}), dataset, tmp_path / "model", "# card")  # type: ignore[arg-type]

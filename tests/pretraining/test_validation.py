@@ -11,7 +11,7 @@ import torch
 
 from unmask.objectives.curriculum import objective_named
 from unmask.pretraining.pretrain import Pretraining
-from unmask.pretraining.recipes import recipe
+from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.validation import evaluating, measure_masks, measure_objective
 from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
@@ -28,7 +28,7 @@ class Unheard(World):
 
 
 def session_of(data: Path, kind: str) -> Session:
-    return Session.begin(Pretraining.of(Dataset.open(data), recipe(f"{kind}-tiny", length=64)).job(), 4)
+    return Session.begin(Pretraining.of(Dataset.open(data), recipe_named(f"{kind}-tiny", length=64)).job(), 4)
 
 
 def text_of(data: Path, policy: str | None) -> HeldOutSet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from unmask.results import FigureTitle
-from unmask.runs.description import LOSS, figure_titles, flat
+from unmask.runs.description import LOSS, figure_titles, flatten_settings
 
 
 def test_figures_stand_in_the_order_of_the_description() -> None:
@@ -23,4 +23,4 @@ def test_where_nothing_sensible_is_said_a_run_has_a_loss(said: object) -> None:
 
 def test_no_two_settings_share_a_dotted_name() -> None:
     nested = {"a": {"b": 1, "c": {"d": None}}, "e": [1, {"f": 2}], "g": {}}
-    assert flat(nested) == {"a.b": 1, "a.c.d": None, "e": [1, {"f": 2}]}
+    assert flatten_settings(nested) == {"a.b": 1, "a.c.d": None, "e": [1, {"f": 2}]}

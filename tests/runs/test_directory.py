@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from unmask.errors import BadInput, Damaged, Interrupted, Refused
-from unmask.files import sealed
-from unmask.runs.directory import FORMAT, Run, claim, describe, open_run, read_sealed, refuse_differences
+from unmask.files import with_seal
+from unmask.runs.directory import FORMAT, Run, claim_directory, describe_run, open_run, read_sealed, refuse_differences
 
 ASKED = {"format": FORMAT, "unmask": "0", "seed": 0, "budget": {"steps": 5}, "betas": (0.9, 0.95)}
 HOLDING = """
 import sys
 from pathlib import Path
-from unmask.runs.directory import claim
-with claim(Path(sys.argv[1]), resume=False, doing="painting"):
+from unmask.runs.directory import claim_directory
+with claim_directory(Path(sys.argv[1]), resume=False, doing="painting"):
     print("in", flush=True)
     sys.stdin.read()
 """
@@ -42,20 +42,26 @@ def test_a_second_process_is_refused_until_the_first_is_gone_however_it_went(tmp
     with subprocess.Popen([sys.executable, "-c", HOLDING, str(place)], stdin=pipe, stdout=pipe) as process:
         assert process.stdout is not None and process.stdout.readline() == b"in\n"
         told = pytest.raises(Refused, match=rf"another process \(process {process.pid}\) is painting here; wait")
-        with told, claim(place, resume=True, doing="painting"):
+        with told, claim_directory(place, resume=True, doing="painting"):
             raise AssertionError("two at once")
         process.kill()
-    with claim(place, resume=True, doing="painting") as there:
+    with claim_directory(place, resume=True, doing="painting") as there:
         assert not there  # the lock alone is nothing
 
 
 def test_what_is_there_is_taken_up_only_if_that_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("mine")
-    with pytest.raises(Refused, match="is not empty; add --resume"), claim(tmp_path, resume=False, doing="training"):
+    with (
+        pytest.raises(Refused, match="is not empty; add --resume"),
+        claim_directory(tmp_path, resume=False, doing="training"),
+    ):
         pass
-    with claim(tmp_path, resume=True, doing="training") as there:
+    with claim_directory(tmp_path, resume=True, doing="training") as there:
         assert there
-    with pytest.raises(BadInput, match="notes: is a file"), claim(tmp_path / "notes", resume=True, doing="training"):
+    with (
+        pytest.raises(BadInput, match="notes: is a file"),
+        claim_directory(tmp_path / "notes", resume=True, doing="training"),
+    ):
         pass
     with pytest.raises(Refused, match=r"has files but no run\.json"), open_run(tmp_path, ASKED, resume=True):
         pass
@@ -65,7 +71,7 @@ def test_what_is_there_is_taken_up_only_if_that_is_asked_for(tmp_path: Path) -> 
 @pytest.mark.parametrize("saved", [False, True])
 def test_what_goes_wrong_leaves_nothing_behind_unless_something_was_saved(tmp_path: Path, saved: bool) -> None:
     with pytest.raises(Interrupted), open_run(tmp_path / "run", ASKED, resume=False) as run:
-        describe(run, 5, 1)
+        describe_run(run, 5, 1)
         if saved:
             run.checkpoints.mkdir()
         raise Interrupted("now")
@@ -74,7 +80,7 @@ def test_what_goes_wrong_leaves_nothing_behind_unless_something_was_saved(tmp_pa
 
 def test_a_run_goes_on_as_what_it_was_with_its_own_budget_where_none_is_given(tmp_path: Path) -> None:
     with open_run(tmp_path / "run", ASKED, resume=False) as run:
-        describe(run, 5, 2)
+        describe_run(run, 5, 2)
     with open_run(tmp_path / "run", {**ASKED, "budget": None}, resume=True) as run:
         assert (run.description["steps"], run.description["threads"], run.description["betas"]) == (5, 2, [0.9, 0.95])
     other = open_run(tmp_path / "run", {**ASKED, "seed": 1}, resume=True)
@@ -85,20 +91,20 @@ def test_a_run_goes_on_as_what_it_was_with_its_own_budget_where_none_is_given(tm
 def test_what_was_logged_after_a_step_the_end_and_half_a_line_are_taken_back(tmp_path: Path) -> None:
     run = Run(tmp_path, {})
     run.rewind(3)  # nothing was logged yet
-    for line in ({"step": 0}, {"step": 2, "loss": 1.0}, {"step": 3}, {"step": 3, "final": True}, {"step": 4}):
+    for line in ({"step": 0}, {"step": 2, "loss": 1.0}, {"step": 3}, {"step": 3, "final_loss": 1.0}, {"step": 4}):
         run.log(line)
     with run.metrics.open("a") as file:
         file.write('{"step": 1, "lo')
     run.rewind(3)
-    assert list(run.logged()) == [{"step": 0}, {"step": 2, "loss": 1.0}, {"step": 3}]
+    assert list(run.read_log()) == [{"step": 0}, {"step": 2, "loss": 1.0}, {"step": 3}]
     run.rewind(-1)
-    assert list(run.logged()) == []
+    assert list(run.read_log()) == []
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"seed": 0}', json.dumps({**sealed({"seed": 0}), "seed": 1})])
+@pytest.mark.parametrize("text", ["{", "[]", '{"seed": 0}', json.dumps({**with_seal({"seed": 0}), "seed": 1})])
 def test_a_description_that_was_changed_is_damaged(text: str, tmp_path: Path) -> None:
     file = tmp_path / "run.json"
-    file.write_text(json.dumps(sealed({"seed": 0})))
+    file.write_text(json.dumps(with_seal({"seed": 0})))
     assert read_sealed(file) == {"seed": 0}
     file.write_text(text)
     with pytest.raises(Damaged, match=r"run\.json: (cannot be read|its hash does not hold)"):

@@ -13,8 +13,8 @@ from unmask.errors import BadInput, Refused
 from unmask.files import sha256_of
 from unmask.runs.directory import read_description
 from unmask.training.budget import Budget
-from unmask.training.job import Finished
-from unmask.training.run_job import Saving, run_job, spelt, validation_figures
+from unmask.training.job import FinishedRun
+from unmask.training.run_job import Saving, brief_figures, prefixed_figures, run_job
 
 SELDOM, OFTEN = (Saving(seconds=seconds, report=False) for seconds in (1e9, 0.0))
 
@@ -23,7 +23,7 @@ def lines(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
 
 
-def weights(finished: Finished) -> str:
+def weights(finished: FinishedRun) -> str:
     return sha256_of(finished.path / "model" / "weights.safetensors")
 
 
@@ -42,12 +42,12 @@ def test_what_cannot_begin_is_one_line_and_leaves_nothing_behind(
     assert str(told.value) == line and list(tmp_path.iterdir()) == []
 
 
-def test_every_step_of_a_short_run_is_logged_and_ten_validations_and_the_end(tmp_path: Path) -> None:
+def test_every_step_of_a_short_run_is_logged_and_eleven_validations_and_the_end(tmp_path: Path) -> None:
     run_job(job(), tmp_path / "run", Budget(steps=20), saving=SELDOM)
     logged = lines(tmp_path / "run")
     assert [line["step"] for line in logged if "loss" in line] == list(range(1, 21))
-    validated = [(line["step"], line.get("final", False)) for line in logged if "validation_r2" in line]
-    assert validated == [*((step, False) for step in range(0, 20, 2)), (20, True)]
+    assert [line["step"] for line in logged if "validation_r2" in line] == list(range(0, 21, 2))
+    assert [line["step"] for line in logged if "final_r2" in line] == [20]
     assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["step-0000020"]
 
 
@@ -69,5 +69,5 @@ def test_a_run_that_goes_on_keeps_its_budget_where_none_is_given_and_refuses_ano
 
 def test_figures_that_are_not_finite_are_neither_logged_nor_said() -> None:
     figures = {"r2": float("nan"), "loss": 0.25, "other": float("inf")}
-    assert validation_figures(figures) == {"validation_loss": 0.25}
-    assert spelt(figures, job()) == "0.25" and spelt({**figures, "r2": 0.5}, job()) == "50%, 0.25"
+    assert prefixed_figures(figures, "validation_") == {"validation_loss": 0.25}
+    assert brief_figures(figures, job()) == "0.25" and brief_figures({**figures, "r2": 0.5}, job()) == "50%, 0.25"
