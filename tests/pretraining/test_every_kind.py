@@ -229,7 +229,7 @@ def test_another_computation_has_other_losses(change: dict[str, Any], data: Path
 def test_one_other_initial_value_has_other_losses(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: Callable[[str], Recipe]
 ) -> None:
-    built = pretrains.build
+    built = pretrains.build_model
 
     def build(*args: Any, **kwargs: Any) -> transformers.PreTrainedModel:
         model = built(*args, **kwargs)
