@@ -28,8 +28,8 @@ from pathlib import Path
 stage, source, out = sys.argv[1], sys.argv[2], Path(sys.argv[3])
 began = time.perf_counter()
 if stage == "collect":
-    from unmask.corpus.collect import collect
-    counts = collect([source], out).counts
+    from unmask.corpus.collect import collect_corpus
+    counts = collect_corpus([source], out).counts
 else:
     import unmask
     counts = unmask.prepare(source, out=out).counts

@@ -98,7 +98,7 @@ def _stage(text: str) -> Stage[Words]:
     if len(ends) > 1:
         raise Misread(text)
     members, weights = zip(*map(_member, mixture.split(",")), strict=True)
-    return Stage(members, weights, _number(ends[0], text) if ends else 1.0)
+    return Stage(members, weights, _parse_number(ends[0], text) if ends else 1.0)
 
 
 def _member(text: str) -> tuple[Words, float]:
@@ -108,10 +108,10 @@ def _member(text: str) -> tuple[Words, float]:
     if not name or len(weights) > 1:
         raise Misread(text)
     words = (name, *(word for word in options if "=" in word))
-    return words, _number(weights[0], text) if weights else 1.0
+    return words, _parse_number(weights[0], text) if weights else 1.0
 
 
-def _number(word: str, text: str) -> float:
+def _parse_number(word: str, text: str) -> float:
     try:
         number = float(word)
     except ValueError:

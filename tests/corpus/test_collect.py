@@ -170,10 +170,10 @@ RUN = """
 import signal, sys
 from pathlib import Path
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell started the tests in the background
-from unmask.corpus.collect import collect
+from unmask.corpus.collect import collect_corpus
 {prelude}
 print("ready", flush=True)
-collect([sys.argv[1]], Path(sys.argv[2]))
+collect_corpus([sys.argv[1]], Path(sys.argv[2]))
 """
 
 

@@ -7,7 +7,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from unmask.errors import BadInput, Damaged
 from unmask.inference import fill as module
-from unmask.inference.fill import BlankText, Candidate, complete_text, fill, speller
+from unmask.inference.fill import BlankText, Candidate, complete_text, fill_blanks, speller
 from unmask.models.load import LoadedModel, load_model
 from unmask.results import Filled, Guess
 
@@ -34,7 +34,7 @@ def test_probabilities_are_those_of_the_full_computation(loaded: LoadedModel) ->
     text = "The old king [MASK] the [MASK] of France."
     expected = all_probabilities(loaded, text.replace("[MASK]", loaded.tokenizer.mask_token))
     expected[:, list(loaded.vocabulary.special)] = 0
-    (filled,) = fill(loaded, [text], top=7)
+    (filled,) = fill_blanks(loaded, [text], top=7)
     for row, guesses in zip(expected, filled.blanks, strict=True):
         best = row.topk(7)
         assert [guess.probability for guess in guesses] == pytest.approx(best.values.tolist(), rel=1e-4)
@@ -47,11 +47,11 @@ def test_answers_are_the_same_alone_and_among_texts_of_other_lengths(
     loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = [f"{'The king sees ' * n}the [MASK]." for n in (5, 1, 3, 0, 4, 2)]
-    alone = [fill(loaded, [text])[0] for text in texts]
+    alone = [fill_blanks(loaded, [text])[0] for text in texts]
     for tokens, rows in ((8192, 128), (60, 2)):
         monkeypatch.setattr(module, "BATCH", tokens)
         monkeypatch.setattr(module, "ROWS", rows)
-        together = fill(loaded, texts)
+        together = fill_blanks(loaded, texts)
         for one, other in zip(alone, together, strict=True):
             assert (one.text, one.completed) == (other.text, other.completed)
             got = [guess.probability for guess in other.blanks[0]]
@@ -59,7 +59,7 @@ def test_answers_are_the_same_alone_and_among_texts_of_other_lengths(
 
 
 def test_special_tokens_are_never_offered(loaded: LoadedModel) -> None:
-    (filled,) = fill(loaded, ["The [MASK] sees."], top=10_000)
+    (filled,) = fill_blanks(loaded, ["The [MASK] sees."], top=10_000)
     assert len(filled.blanks[0]) == len(loaded.vocabulary.ordinary)
     shown = {guess.token for guess in filled.blanks[0]}
     assert not shown & set(loaded.tokenizer.all_special_tokens)
@@ -67,15 +67,15 @@ def test_special_tokens_are_never_offered(loaded: LoadedModel) -> None:
 
 def test_the_model_s_own_mask_token_and_the_common_spelling_are_the_same_blank(make_model: Make) -> None:
     loaded = load_model(make_model("roberta", "unigram"))
-    ours, own = fill(loaded, ["The king sees [MASK].", "The king sees <mask>."])
+    ours, own = fill_blanks(loaded, ["The king sees [MASK].", "The king sees <mask>."])
     assert (ours.blanks, ours.completed) == (own.blanks, own.completed)
     with pytest.raises(BadInput, match=r"write \[MASK\] or <mask> where a word is missing"):
-        fill(loaded, ["no blank"])
+        fill_blanks(loaded, ["no blank"])
 
 
 def test_the_best_guess_stands_in_the_text_where_the_places_say(loaded: LoadedModel) -> None:
     texts = ["The [MASK] sees [MASK].", "[MASK] sees", "the dog ([MASK]) and “[MASK]”", "[MASK]"]
-    for filled in fill(loaded, texts):
+    for filled in fill_blanks(loaded, texts):
         assert "[MASK]" not in filled.completed
         for (start, end), guesses in zip(filled.places, filled.blanks, strict=True):
             assert filled.completed[start:end] == guesses[0].token.removeprefix("##")
@@ -115,8 +115,8 @@ def test_every_kind_of_tokenizer_spells_words_with_a_space_and_pieces_without(lo
 
 
 def test_targets_have_the_model_s_probabilities_and_come_in_their_order(loaded: LoadedModel) -> None:
-    (every,) = fill(loaded, ["The dog sees the [MASK]."], top=10_000)
-    (some,) = fill(loaded, ["The dog sees the [MASK]."], targets=["king", "the", "king"])
+    (every,) = fill_blanks(loaded, ["The dog sees the [MASK]."], top=10_000)
+    (some,) = fill_blanks(loaded, ["The dog sees the [MASK]."], targets=["king", "the", "king"])
     expected = {guess.token: guess.probability for guess in reversed(every.blanks[0])}
     found = {guess.token: guess.probability for guess in some.blanks[0]}
     assert found.keys() == {"king", "the"}
@@ -138,7 +138,7 @@ def test_a_target_is_the_token_it_has_in_its_place(make_model: Make) -> None:
 def test_a_vocabulary_s_own_spelling_is_a_target_too(make_model: Make) -> None:
     loaded = load_model(make_model())
     piece = next(token for token in loaded.tokenizer.get_vocab() if token.startswith("##") and len(token) > 3)
-    (filled,) = fill(loaded, ["The king wan [MASK]."], targets=[piece])
+    (filled,) = fill_blanks(loaded, ["The king wan [MASK]."], targets=[piece])
     assert filled.blanks[0][0].token == piece
     assert filled.completed == f"The king wan{piece[2:]}."
 
@@ -165,17 +165,17 @@ def test_what_cannot_be_filled_is_refused_in_one_line(
     text: str, settings: dict[str, object], line: str, make_model: Make
 ) -> None:
     with pytest.raises(BadInput, match=line) as refusal:
-        fill(load_model(make_model()), [text], **settings)  # type: ignore[arg-type]
+        fill_blanks(load_model(make_model()), [text], **settings)  # type: ignore[arg-type]
     assert "\n" not in str(refusal.value)
 
 
 def test_a_line_is_named_by_its_number(make_model: Make) -> None:
     with pytest.raises(BadInput, match=r"^line 7: there is no blank"):
-        fill(load_model(make_model()), ["The [MASK] sees", "none"], lines=[3, 7])
+        fill_blanks(load_model(make_model()), ["The [MASK] sees", "none"], lines=[3, 7])
 
 
 def test_underscores_beside_a_blank_are_text(loaded: LoadedModel) -> None:
-    (filled,) = fill(loaded, ["the __init__ of [MASK]"])
+    (filled,) = fill_blanks(loaded, ["the __init__ of [MASK]"])
     assert filled.completed.startswith("the __init__ of")
 
 
@@ -184,8 +184,8 @@ def test_a_model_that_gives_no_numbers_is_named(make_model: Make) -> None:
     with torch.no_grad():
         next(loaded.model.parameters()).fill_(float("nan"))
     with pytest.raises(Damaged, match="not finite"):
-        fill(loaded, ["The [MASK] sees"])
+        fill_blanks(loaded, ["The [MASK] sees"])
 
 
 def test_no_texts_give_no_answers(loaded: LoadedModel) -> None:
-    assert fill(loaded, []) == list[Filled]()
+    assert fill_blanks(loaded, []) == list[Filled]()

@@ -63,7 +63,7 @@ def _label(token: ShownToken, colour: bool) -> str:
     return f"{sign}{token.shown}{sign}" + (f"⁽{token.order}⁾" if token.order else "")
 
 
-def _size(token: ShownToken, colour: bool) -> int:
+def _cell_width(token: ShownToken, colour: bool) -> int:
     return max(Text(token.text).cell_len, Text(_label(token, colour)).cell_len)
 
 
@@ -72,7 +72,7 @@ def _token_lines(tokens: Iterable[ShownToken], width: int, colour: bool) -> Iter
     line: list[ShownToken] = []
     room = width
     for token in tokens:
-        size = _size(token, colour)
+        size = _cell_width(token, colour)
         if line and size > room:
             yield line
             line, room = [], width
@@ -85,9 +85,9 @@ def _token_lines(tokens: Iterable[ShownToken], width: int, colour: bool) -> Iter
 def _draw_line(drawing: Text, line: list[ShownToken], colour: bool) -> None:
     below, under = Text(), ""
     for place, token in enumerate(line):
-        size = _size(token, colour)
+        size = _cell_width(token, colour)
         style = STYLES[token.kind] if colour else ""
-        drawing.append(_pad(token.text, size + 1), style="dim" if colour and token.unit == 0 else "")
+        drawing.append(_pad_cells(token.text, size + 1), style="dim" if colour and token.unit == 0 else "")
         label = _label(token, colour)
         below.append(label, style=style)
         below.append(" " * (size + 1 - Text(label).cell_len))
@@ -97,7 +97,7 @@ def _draw_line(drawing: Text, line: list[ShownToken], colour: bool) -> None:
     drawing.append(under.rstrip() + "\n", style="red" if colour else "")
 
 
-def _pad(text: str, size: int) -> str:
+def _pad_cells(text: str, size: int) -> str:
     return text + " " * (size - Text(text).cell_len)
 
 

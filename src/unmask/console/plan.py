@@ -18,7 +18,7 @@ def draw_plan(plan: Planned) -> RenderableType:
     """What a training would take, and the command that begins it."""
     rows = [
         ("parameters", f"{plan.parameters:,}", _optimizers(plan)),
-        ("a step", f"{plan.batch_size * plan.length:,} tokens", _batch(plan)),
+        ("a step", f"{plan.batch_size * plan.length:,} tokens", _batch_line(plan)),
         (
             "operations",
             f"{format_count(plan.flops_per_token)}FLOP",
@@ -36,7 +36,7 @@ def draw_plan(plan: Planned) -> RenderableType:
             (
                 "time",
                 format_duration(plan.seconds) if plan.seconds is not None else step_time,
-                f"{step_time}, {_utilisation(plan)}",
+                f"{step_time}, {_speed_line(plan)}",
             )
         )
     suggestion = plan.suggested
@@ -56,11 +56,11 @@ def _optimizers(plan: Planned) -> str:
     return ", ".join(f"{name} {format_count(count)}" for name, count in plan.by_optimizer.items() if count)
 
 
-def _batch(plan: Planned) -> str:
+def _batch_line(plan: Planned) -> str:
     return f"{plan.batch_size} blocks of {plan.length}, {plan.micro_batch} at once"
 
 
-def _utilisation(plan: Planned) -> str:
+def _speed_line(plan: Planned) -> str:
     share = f"{plan.utilisation:.0%}" if plan.utilisation is not None else "all"
     return f"{share} of {format_count(plan.peak * plan.devices)}FLOP/s"
 

@@ -27,23 +27,23 @@ ENDINGS = {
 }
 
 
-def draw_runs(listed: RunList) -> RenderableType:
+def draw_runs(run_list: RunList) -> RenderableType:
     """Two lines for each run: what it is called and its state, then where it stands."""
-    folders = Path(" ".join(map(str, listed.folders)))
-    count = f"{len(listed.runs)} run{'' if len(listed.runs) == 1 else 's'}"
+    folders = Path(" ".join(map(str, run_list.folders)))
+    count = f"{len(run_list.runs)} run{'' if len(run_list.runs) == 1 else 's'}"
     rows = Table.grid(padding=(0, 2, 0, 0))
-    for run in listed.runs:
+    for run in run_list.runs:
         name = Text.assemble((str(run.path), "bold"), (f"  {format_age(run.age)} ago", "dim"))
         rows.add_row(Text(f" {run.state}", style=COLOURS[run.state]), Group(name, Text(_in_short(run))))
-    hint = f"unmask watch {listed.runs[0].path}" if listed.runs else "unmask pretrain data --out run --minutes 10"
-    return draw_page(title_line("Found", folders, count), *([rows] if listed.runs else []), next_command(hint))
+    hint = f"unmask watch {run_list.runs[0].path}" if run_list.runs else "unmask pretrain data --out run --minutes 10"
+    return draw_page(title_line("Found", folders, count), *([rows] if run_list.runs else []), next_command(hint))
 
 
 def _in_short(run: RunStatus) -> str:
     """Where a run stands, in a line."""
     if run.problem:
         return run.problem
-    facts = [run.recipe, f"{_steps(run)} steps", f"{format_count(run.tokens)} tokens"]
+    facts = [run.recipe, f"{_step_count(run)} steps", f"{format_count(run.tokens)} tokens"]
     if run.last and run.best:
         name = run.titles[0].name
         at_best = run.last.figures[name] == run.best.figures[name]
@@ -58,7 +58,10 @@ def _in_short(run: RunStatus) -> str:
 
 def draw_run(run: RunStatus) -> RenderableType:
     """A run as it stands, and what one may do."""
-    sections: list[RenderableType] = [title_line(run.state.capitalize(), run.path, ENDINGS[run.state]), _facts(run)]
+    sections: list[RenderableType] = [
+        title_line(run.state.capitalize(), run.path, ENDINGS[run.state]),
+        _status_table(run),
+    ]
     if run.problem:
         sections.append(Text(f"  {run.problem}", style="red"))
     hints = {
@@ -77,10 +80,12 @@ def draw_panel(run: RunStatus) -> RenderableType:
     if run.seconds_left is not None:
         remaining = f"{format_duration(run.seconds_left)} left"
     gauge = Text.assemble("  ", (f"{format_bar(share, 40):<40}", "cyan"), f"  {share:.0%}  {remaining}")
-    return Group(title_line(run.state.capitalize(), run.path, run.recipe), Text(""), gauge, Text(""), _facts(run))
+    return Group(
+        title_line(run.state.capitalize(), run.path, run.recipe), Text(""), gauge, Text(""), _status_table(run)
+    )
 
 
-def _facts(run: RunStatus) -> RenderableType:
+def _status_table(run: RunStatus) -> RenderableType:
     headline = run.titles[0]
     values = [
         validation.figures[headline.name]
@@ -89,15 +94,15 @@ def _facts(run: RunStatus) -> RenderableType:
     ]
     rows = [
         ("recipe", run.recipe),
-        ("step", _steps(run)),
+        ("step", _step_count(run)),
         ("tokens seen", f"{run.tokens:,}"),
         *(
             (title.name.replace("_", " "), title.spelt(run.figures[title.name]))
             for title in run.titles
             if title.name in run.figures
         ),
-        ("learning rate", _number(run.figures.get("lr"), ".2e")),
-        ("tokens a second", _number(run.tokens_per_second, ",.0f")),
+        ("learning rate", _format_number(run.figures.get("lr"), ".2e")),
+        ("tokens a second", _format_number(run.tokens_per_second, ",.0f")),
         ("time on steps", format_duration(run.seconds)),
         ("held out, last", _brief_figures(run, run.last)),
         ("held out, best", _brief_figures(run, run.best)),
@@ -131,7 +136,7 @@ def sparkline(values: list[float]) -> str:
     return "".join(SPARKS[int((value - low) / reach * (len(SPARKS) - 1) + 0.5) if reach else 0] for value in values)
 
 
-def _steps(run: RunStatus) -> str:
+def _step_count(run: RunStatus) -> str:
     return f"{run.step:,} of {run.steps:,}" if run.steps else f"{run.step:,}"
 
 
@@ -143,5 +148,5 @@ def _brief_figures(run: RunStatus, validation: Validation | None) -> str:
     return ", ".join(title.spelt(validation.figures[title.name]) for title in titles[:2])
 
 
-def _number(value: float | None, form: str) -> str:
+def _format_number(value: float | None, form: str) -> str:
     return "" if value is None or not isfinite(value) else f"{value:{form}}"

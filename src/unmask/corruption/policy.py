@@ -106,7 +106,7 @@ class Policy:
             names = ", ".join(usual) or "none"
             raise BadInput(f"policy {self.name!r} has no setting {min(unknown)!r}: it has {names}")
         _check_rate(self.rate)
-        _check_split(self.settings)
+        _check_replacement(self.settings)
 
     def __str__(self) -> str:
         """The policy as a person writes it: its name, and the settings that are not the usual ones."""
@@ -203,7 +203,7 @@ def _check_rate(rate: float) -> float:
     return float(rate)
 
 
-def _check_split(settings: Mapping[str, Any]) -> None:
+def _check_replacement(settings: Mapping[str, Any]) -> None:
     mask, random = settings.get("mask", 0.0), settings.get("random", 0.0)
     if min(mask, random) < 0 or mask + random > 1 + 1e-9:
         raise BadInput(f"mask {mask} and random {random} are shares of what is hidden: together at most 1")

@@ -20,7 +20,7 @@ from unmask import progress
 from unmask.console.documents import document_counts
 from unmask.console.hiding import draw_shown
 from unmask.evaluation.intrinsic import evaluate
-from unmask.inference.fill import fill
+from unmask.inference.fill import fill_blanks
 from unmask.inference.show import show_text
 from unmask.models.families.family import build_model
 from unmask.models.init import set_unigram_bias
@@ -69,13 +69,13 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
     plan = recipe_named("tiny")  # in so short a time it gets further than a larger one
     model = untrained_model(dataset, plan.family, plan.size, plan.settings.length, seed)
     texts = [blank.text for blank in blanks]
-    before = fill(model, texts, top=5)
+    before = fill_blanks(model, texts, top=5)
     trained = pretrain(data, run, plan, Budget(minutes=minutes), seed=seed)
     evaluated = evaluate(run, data)
     console.print(improvement(run, evaluated))
 
     chapter(console, "4", "Use", "five sentences it never saw, a word hidden in each")
-    after = fill(load_model(run), texts, top=5)
+    after = fill_blanks(load_model(run), texts, top=5)
     console.print(before_and_after(blanks, before, after))
     return Demonstrated(
         prepared=prepared, trained=trained, evaluated=evaluated, before=tuple(before), after=tuple(after)

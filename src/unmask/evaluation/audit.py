@@ -53,7 +53,7 @@ def audit_data(
     if masking.needs_sentinels:
         dataset = dataset.with_sentinels(sentinels_for(masking, length))
     spans = {} if phrases else marked_spans(dataset, masking, split)
-    batches = _batches(dataset, split, length, blocks, seed, spans)
+    batches = _audit_blocks(dataset, split, length, blocks, seed, spans)
     if phrases:
         lexicon = phrase_lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
         for kind in masking.span_kinds:
@@ -72,7 +72,7 @@ def audit(batches: Iterable[Blocks], masking: MaskingSchedule, vocabulary: Vocab
         seconds += perf_counter() - start
         all_tokens += blocks.ids.size
         tallies.append(_tally(blocks, corrupted, vocabulary))
-        for kind, number in _kinds(corrupted, vocabulary).items():
+        for kind, number in _count_kinds(corrupted, vocabulary).items():
             kinds[kind] += number
     if not tallies:
         raise BadInput("there are no blocks to audit: the split is empty")
@@ -158,7 +158,7 @@ def _bin_counts(flags: Flags) -> Integers:
     return np.diff(total[:, edges], axis=1)
 
 
-def _kinds(corrupted: Corrupted, vocabulary: Vocabulary) -> dict[str, int]:
+def _count_kinds(corrupted: Corrupted, vocabulary: Vocabulary) -> dict[str, int]:
     """How the hidden tokens are shown."""
     if corrupted.answer is not None:
         return {"sentinel": len(corrupted.targets)}
@@ -194,7 +194,7 @@ def _evenness(hidden: Integers, tokens: Integers) -> float | None:
     return float(chi2.sf(distance, freedom)) if freedom else 1.0
 
 
-def _batches(
+def _audit_blocks(
     dataset: Dataset, split: str, length: int, blocks: int, seed: int, spans: Mapping[str, Spans]
 ) -> Iterator[Blocks]:
     stream = dataset.split(split)

@@ -68,13 +68,13 @@ def draw_chart(comparison: Comparison) -> bytes:
     with matplotlib.rc_context(STYLE):
         drawing = Drawing(figsize=(12, 0.3 + high * down), dpi=110, layout="constrained")
         for number, panel in enumerate(all_panels, start=1):
-            _draw_panel(drawing.add_subplot(down, ACROSS, number), panel, names)
+            _draw_comparison(drawing.add_subplot(down, ACROSS, number), panel, names)
         picture = io.BytesIO()
         drawing.savefig(picture, format="png")
     return picture.getvalue()
 
 
-def _draw_panel(axes: Axes, panel: ComparisonPanel, names: list[str]) -> None:
+def _draw_comparison(axes: Axes, panel: ComparisonPanel, names: list[str]) -> None:
     rows = {name: row for row, name in enumerate(reversed(names))}
     for name, value in panel.values.items():
         bounded = isfinite(value.low) and isfinite(value.high)

@@ -31,14 +31,24 @@ def comparison_tables(result: Comparison) -> Iterator[tuple[tuple[str, ...], lis
     yield (
         ("", "masked loss", "masked accuracy", "text, bits a byte"),
         [
-            (run.recipe, _cell(run.masked_loss, ".2f"), _cell(run.masked_accuracy, ".1%"), _text_bits(run))
+            (
+                run.recipe,
+                _figure_cell(run.masked_loss, ".2f"),
+                _figure_cell(run.masked_accuracy, ".1%"),
+                _text_bits(run),
+            )
             for run in runs
         ],
     )
     for name, first in runs[0].probes.items():
         measure = "accuracy" if first.kind == "classification" else "F1 of tags"
         rows: list[tuple[str, ...]] = [
-            (run.recipe, _cell(probe.score, ".1%"), _cell(probe.untrained, ".1%"), f"{probe.majority:.1%}")
+            (
+                run.recipe,
+                _figure_cell(probe.score, ".1%"),
+                _figure_cell(probe.untrained, ".1%"),
+                f"{probe.majority:.1%}",
+            )
             for run in runs
             for probe in (run.probes[name],)
         ]
@@ -46,11 +56,11 @@ def comparison_tables(result: Comparison) -> Iterator[tuple[tuple[str, ...], lis
 
 
 def _text_bits(run: ComparedRun) -> str:
-    cell = _cell(run.text_bits_per_byte, ".3f")
+    cell = _figure_cell(run.text_bits_per_byte, ".3f")
     return f"≤ {cell}" if run.text_bound and run.text_bits_per_byte else cell
 
 
-def _cell(figure: Figure | None, form: str) -> str:
+def _figure_cell(figure: Figure | None, form: str) -> str:
     """A figure with its interval in one cell."""
     if figure is None:
         return "–"

@@ -123,7 +123,7 @@ def restore_hidden(lm: LoadedModel, examples: HeldOutSet, text: Text, limit: int
             rows, columns = np.divmod(batch.predicted, batch.ids.shape[1])
             numbers = batch.numbers[rows]
             places = pieces.starts[numbers] + columns - 1  # in the text; the opening token comes first in a row
-            kinds = _kinds(batch.ids.reshape(-1)[batch.predicted], batch.targets, lm.vocabulary.mask)
+            kinds = _shown_kinds(batch.ids.reshape(-1)[batch.predicted], batch.targets, lm.vocabulary.mask)
             batches.append((batch.targets, pieces.documents[numbers], kinds, text.bands[places], losses, ranks))
             step(int(pieces.lengths[batch.numbers].sum()))
     if not sum(len(targets) for targets, *_ in batches):
@@ -188,7 +188,7 @@ def _by(names: tuple[str, ...], groups: NDArray[np.int8], tokens: RestoredTokens
     return breakdowns
 
 
-def _kinds(shown_ids: Integers, targets: Integers, mask: int) -> NDArray[np.int8]:
+def _shown_kinds(shown_ids: Integers, targets: Integers, mask: int) -> NDArray[np.int8]:
     """What the model saw at hidden positions: 0 the mask, 1 a random token, 2 the token itself."""
     return np.where(shown_ids == mask, 0, np.where(shown_ids == targets, 2, 1)).astype(np.int8)
 

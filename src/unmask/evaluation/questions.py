@@ -88,10 +88,10 @@ def order_task(texts: Iterable[str], seed: int = 0) -> ProbeTask:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    fewest, most = WORDS
+    minimum, maximum = WORDS
     for paragraph in text.splitlines():
         for sentence in SENTENCE.split(paragraph.strip()):
-            if fewest <= len(sentence.split()) <= most and sentence.endswith((".", "!", "?")):
+            if minimum <= len(sentence.split()) <= maximum and sentence.endswith((".", "!", "?")):
                 yield sentence
 
 

@@ -49,7 +49,7 @@ class Candidate:
     probability: float
 
 
-def fill(
+def fill_blanks(
     lm: LoadedModel,
     texts: Sequence[str],
     *,

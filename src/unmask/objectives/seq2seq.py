@@ -75,10 +75,10 @@ class Seq2Seq(ModelObjective):
 
     def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many tokens were right, and how many spans from their first to their last."""
-        restored, spans = tallies["spans"]
+        correct, spans = tallies["spans"]
         return {
             "accuracy": tallies["correct"].item() / max(1.0, counts["seq2seq"]),
-            "spans_restored": float(restored / max(1.0, spans)),
+            "spans_restored": float(correct / max(1.0, spans)),
         }
 
 

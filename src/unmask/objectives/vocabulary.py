@@ -112,14 +112,14 @@ class Decoding(Function):
         labels = targets.masked_fill(is_ignored, 0).unsqueeze(1)
         size = positions_at_once(len(weight))
         ctx.chunks = [slice(begin, begin + size) for begin in range(0, max(1, len(targets)), size)]
-        losses, right, saved = [], [], None
+        losses, right, cache = [], [], None
         for chunk in ctx.chunks:
             probabilities, loss, hit = _softmax(states[chunk], weight, bias, labels[chunk], look)
             losses.append(loss.squeeze(1))
             right.append(hit.squeeze(1))
-            saved = probabilities if len(ctx.chunks) == 1 else None
+            cache = probabilities if len(ctx.chunks) == 1 else None
             del probabilities  # before the next are made
-        ctx.save_for_backward(states, weight, bias, labels, is_ignored, saved)
+        ctx.save_for_backward(states, weight, bias, labels, is_ignored, cache)
         hits = torch.cat(right).masked_fill_(is_ignored, False)
         ctx.mark_non_differentiable(hits)
         return torch.cat(losses).masked_fill_(is_ignored, 0.0), hits
@@ -127,12 +127,12 @@ class Decoding(Function):
     @staticmethod
     def backward(ctx: Any, *of: Tensor) -> tuple[Tensor | None, ...]:
         """The gradients of the states, the vectors and the bias."""
-        states, weight, bias, labels, is_ignored, saved = ctx.saved_tensors
+        states, weight, bias, labels, is_ignored, cache = ctx.saved_tensors
         weights = of[0].masked_fill(is_ignored, 0.0).unsqueeze(1)
         for_states, for_weight = torch.empty_like(states), None
         for_bias = None if bias is None else torch.zeros_like(bias)
         for chunk in ctx.chunks:
-            gradient = _softmax(states[chunk], weight, bias, labels[chunk])[0] if saved is None else saved
+            gradient = _softmax(states[chunk], weight, bias, labels[chunk])[0] if cache is None else cache
             gradient.scatter_add_(1, labels[chunk], -torch.ones_like(weights[chunk]))
             if for_bias is not None:
                 for_bias += weights[chunk, 0] @ gradient

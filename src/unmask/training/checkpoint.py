@@ -50,14 +50,14 @@ def save(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> Path:
         hashes = {name: sha256_of(aside / name) for name in FILES}
         index = {"step": checkpoint.step, "state": checkpoint.state, "sha256": hashes}
         write_json(aside / INDEX, with_seal(index))
-    for stale in _steps(folder)[:-keep]:
+    for stale in _checkpoint_paths(folder)[:-keep]:
         shutil.rmtree(stale, ignore_errors=True)  # what cannot be removed is no reason to stop
     return path
 
 
 def newest(folder: Path) -> Checkpoint | None:
     """The newest undamaged checkpoint, or none where there are none; each damaged one is named."""
-    paths = _steps(folder)
+    paths = _checkpoint_paths(folder)
     for path in reversed(paths):
         try:
             return load(path)
@@ -86,6 +86,6 @@ def load(path: Path) -> Checkpoint:
     return Checkpoint(index["step"], model, optimizer, index["state"])
 
 
-def _steps(folder: Path) -> list[Path]:
+def _checkpoint_paths(folder: Path) -> list[Path]:
     """The checkpoints of a run, oldest first; what was being written when the process died is not one."""
     return sorted(path for path in folder.glob("step-*") if re.fullmatch(r"step-\d{7,}", path.name))

@@ -119,11 +119,11 @@ def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...]
     if not texts:
         raise BadInput('nothing to fill: give a text with a blank, such as "Paris is in [MASK]."')
     model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
-    from unmask.inference.fill import fill as run
+    from unmask.inference.fill import fill_blanks
     from unmask.models.load import load_model
 
     lm = load_model(Path(model))
     if texts != ("-",):
-        return run(lm, texts, top=top, targets=targets)
+        return fill_blanks(lm, texts, top=top, targets=targets)
     lines = dict(standard_input())
-    return run(lm, list(lines.values()), top=top, targets=targets, lines=list(lines))
+    return fill_blanks(lm, list(lines.values()), top=top, targets=targets, lines=list(lines))

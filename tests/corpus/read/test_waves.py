@@ -27,7 +27,7 @@ def test_waves_are_bounded_and_hold_every_document_in_order(tmp_path: Path, monk
     assert [text for wave in tables for text in wave["text"].to_pylist()] == texts
     assert [line for wave in tables for line in wave["line"].to_pylist()] == [*range(1, 101)] * 3
     assert max(sum(map(len, wave["text"].to_pylist())) for wave in tables) < 1_000 + 200
-    assert reading.read == 300
+    assert reading.documents_read == 300
     assert reading.bytes == sum(path.stat().st_size for path in tmp_path.glob("*.jsonl"))
 
 
@@ -51,7 +51,7 @@ def test_malformed_lines_go_to_the_quarantine_with_their_place_and_reason(tmp_pa
             "text": "",
         },
     ]
-    assert (reading.read, reading.malformed) == (1, 2)
+    assert (reading.documents_read, reading.malformed_records) == (1, 2)
 
 
 def test_a_file_that_is_named_must_be_readable_as_a_whole(tmp_path: Path) -> None:

@@ -34,10 +34,10 @@ FAILURES = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 class ByteReader(io.RawIOBase):
     """What readers read from: it ends at the first failure and remembers it, and counts what it took in."""
 
-    def __init__(self, read: Callable[[int], bytes], compression: str | None) -> None:
+    def __init__(self, read_chunk: Callable[[int], bytes], compression: str | None) -> None:
         self.problem: str | None = None
         self.bytes_read = 0  # bytes from the disk or the pipe
-        self._read = read
+        self._read_chunk = read_chunk
         self._chunks = self._plain() if compression is None else self._decompress(DECODERS[compression])
         self._buffer = memoryview(b"")
 
@@ -57,7 +57,7 @@ class ByteReader(io.RawIOBase):
         return size
 
     def _plain(self) -> Iterator[bytes]:
-        while data := self._read(CHUNK):
+        while data := self._read_chunk(CHUNK):
             self.bytes_read += len(data)
             yield data
 

@@ -19,7 +19,7 @@ SAYING += "|versionchanged|deprecated"
 SILENT = "references?|see also|examples?|usage|usage examples?|bibliography|literature|signature|shapes?"
 RULE = r"(?:={3,}|-{3,}|~{3,}|\^{3,}|\"{3,}|'{3,}|`{3,}|\#{3,}|\*{3,}|\+{3,})[ \t]*$"
 NAME = r"[`*]*[A-Za-z_][\w.*`\[\]]*"
-REST = r"[ \t]*(?=[ \t]\S|$)"  # what follows keeps one space before it: so it is no term, see below
+LINE_REST = r"[ \t]*(?=[ \t]\S|$)"  # what follows keeps one space before it: so it is no term, see below
 DEEPER = r"(?:\n(?:\1[ \t]+\S.*|[ \t]*$))*"  # the lines that are indented more than the first
 
 # What is not prose goes, and what separates paragraphs becomes a blank line.
@@ -36,10 +36,10 @@ LAYOUT: Rules = tuple(
         (r"^[ \t]*(?:\||\+[-=]|={2,} +=|-{2,} +-|[-=+*~#]{3,}[ \t]*$).*$", "\n", 0),  # tables and rules
         (r"^[ \t]*#+ .*$", "\n", 0),  # titles, in Markdown
         (r"^[ \t]*[A-Z][\w /-]{1,30}:{1,2}[ \t]*$", "\n", 0),  # Args:, Returns:
-        (rf"^[ \t]*(?:[-*•+]|\(?\d{{1,2}}[.)]|\(?[a-z][.)]){REST}", "\n", 0),  # bullets
-        (rf"^[ \t]*:\w+(?:[ \t][^:\n]*)?:{REST}", "\n", 0),  # :param x:
+        (rf"^[ \t]*(?:[-*•+]|\(?\d{{1,2}}[.)]|\(?[a-z][.)]){LINE_REST}", "\n", 0),  # bullets
+        (rf"^[ \t]*:\w+(?:[ \t][^:\n]*)?:{LINE_REST}", "\n", 0),  # :param x:
         (r"^[^:\n]*[^:\s] : \S.*$", "\n", 0),  # x : array_like
-        (rf"^[ \t]*{NAME}(?:, ?{NAME})*[ \t]*(?:\([^\n]*?\)+)?[ \t]*:{REST}", "\n", 0),  # x (int): …
+        (rf"^[ \t]*{NAME}(?:, ?{NAME})*[ \t]*(?:\([^\n]*?\)+)?[ \t]*:{LINE_REST}", "\n", 0),  # x (int): …
         (r"^((?:  +)?)[^\s.][^.\n]{0,50}[^.,;\n]\n(?=\1 +\S)", "\n", 0),  # a term above its definition
     )
 )
@@ -65,7 +65,7 @@ MARKUP: Rules = tuple(
 
 MARKUP_CHARACTERS = frozenset("`*[<(")
 SENTENCE = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!vs\.)(?<!etc\.)(?<! al\.)\s+(?=[A-Z(\"'])")
-WHOLE = re.compile(r"[A-Z0-9(\"'].*[\w)\"'][.!?][\"')]*")
+SENTENCE_LINE = re.compile(r"[A-Z0-9(\"'].*[\w)\"'][.!?][\"')]*")
 CODE_CHARACTERS = frozenset("\\{}<>=|@#$^~*`[]")
 CODE = re.compile(r"://|::|--|__|\.\.\.|\(\)|\w\(|\w/\w.*/|www\.")
 IDENTIFIER = re.compile(r"(?:[a-z][A-Z]|_|[a-z]\.[a-z]|/)\S*")
@@ -128,7 +128,7 @@ def is_english(sentence: str) -> bool:
     >>> is_english("This is the first of them."), is_english("x = f(y)"), is_english("Les chats dorment bien.")
     (True, False, False)
     """
-    if not CODE_CHARACTERS.isdisjoint(sentence) or not WHOLE.fullmatch(sentence) or CODE.search(sentence):
+    if not CODE_CHARACTERS.isdisjoint(sentence) or not SENTENCE_LINE.fullmatch(sentence) or CODE.search(sentence):
         return False
     words = sentence.split()
     common = sum(word.lower() in COMMON for word in words)

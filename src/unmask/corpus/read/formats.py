@@ -167,7 +167,7 @@ def read_parquet(content: io.BufferedReader, source: TextSource, field: str) -> 
                 # As bytes: nobody has checked that they are UTF-8.
                 for data in batch.column(0).cast(pa.large_binary()).to_pylist():
                     line += 1
-                    yield from _cell(data, source, line)
+                    yield from _cell_documents(data, source, line)
     except (pa.ArrowException, OSError) as error:
         yield Malformed(source.name, line, f"not parquet, or damaged ({str(error).splitlines()[0]})")
 
@@ -190,7 +190,7 @@ def _unusable(schema: pa.Schema, field: str) -> str | None:
     return None if any(test(kind) for test in textual) else f"column {field!r} is {kind}, not strings"
 
 
-def _cell(data: bytes | None, source: TextSource, line: int) -> Iterator[Record]:
+def _cell_documents(data: bytes | None, source: TextSource, line: int) -> Iterator[Record]:
     try:
         if data is None:
             raise ValueError("null, not a string")

@@ -23,7 +23,7 @@ Documents = tuple[list[str], list[list[Mark]]]  # texts, and the spans their cor
 
 def read_documents(folder: Path) -> Iterator[Documents]:
     """The documents of a split with their marks, some at a time."""
-    for batch in _batches(folder, "text", "spans"):
+    for batch in _record_batches(folder, "text", "spans"):
         texts = batch.column("text").to_pylist()
         spans = batch.column("spans").to_pylist() if "spans" in batch.schema.names else [None] * len(texts)
         yield texts, [[(mark["start"], mark["end"], mark["kind"]) for mark in marks or ()] for marks in spans]
@@ -31,7 +31,7 @@ def read_documents(folder: Path) -> Iterator[Documents]:
 
 def read_sources(folder: Path) -> Iterator[tuple[str, str]]:
     """The source and the text of each document of a split."""
-    for batch in _batches(folder, "source", "text"):
+    for batch in _record_batches(folder, "source", "text"):
         sources, texts = (batch.column(name).to_pylist() for name in ("source", "text"))
         yield from zip(sources, texts, strict=True)
 
@@ -54,7 +54,7 @@ def sample_documents(folder: Path, characters: int) -> Iterator[str]:
         file.close()
 
 
-def _batches(folder: Path, *columns: str) -> Iterator[pa.RecordBatch]:
+def _record_batches(folder: Path, *columns: str) -> Iterator[pa.RecordBatch]:
     """Some rows at a time, with those of the columns that there are."""
     import pyarrow.parquet as pq
 

@@ -54,7 +54,7 @@ def _as_written(tokenizer: PreTrainedTokenizerFast, file: Path) -> PreTrainedTok
     if not file.is_file():
         return tokenizer
     from_file = Tokenizer.from_file(str(file))
-    if _steps(from_file) == _steps(tokenizer.backend_tokenizer):
+    if _step_kinds(from_file) == _step_kinds(tokenizer.backend_tokenizer):
         return tokenizer
 
     def has(tokens: str | list[str]) -> bool:
@@ -72,7 +72,7 @@ def _as_written(tokenizer: PreTrainedTokenizerFast, file: Path) -> PreTrainedTok
     )
 
 
-def _steps(backend: Tokenizer) -> list[bytes]:
+def _step_kinds(backend: Tokenizer) -> list[bytes]:
     """The kinds of a tokenizer's steps before its model, without their settings: those a configuration may change."""
     steps = [step.__getstate__() for step in (backend.normalizer, backend.pre_tokenizer) if step is not None]
     return [kind for step in steps for kind in re.findall(rb'"type":"(\w+)"', step)]
