@@ -123,8 +123,12 @@ USAGE = [
 
 
 @pytest.mark.parametrize(("words", "line"), USAGE, ids=[" ".join(words) or "nothing" for words, _ in USAGE])
-def test_wrong_usage_is_one_line_that_names_the_option(words: list[str], line: str, command: Run) -> None:
-    done = command(*words, env={**os.environ, "COLUMNS": "50", "FORCE_COLOR": "1"})
+def test_wrong_usage_is_one_line_that_names_the_option(
+    words: list[str], line: str, inside: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    done = inside(*words)
     refused(done, 2, line)
     assert "--help" in done.stderr
 
@@ -209,8 +213,8 @@ def test_a_full_disk_behind_stdout_is_said_once() -> None:
 @pytest.mark.parametrize(
     "words", [["verify"], ["evaluate", "nowhere"], ["fill", "a [MASK]"]], ids=lambda words: words[0]
 )
-def test_a_missing_path_is_named(words: list[str], command: Run, tmp_path: Path) -> None:
-    refused(command(words[0], "nowhere", *words[1:], cwd=tmp_path), 3, "nowhere")
+def test_a_missing_path_is_named(words: list[str], inside: Run, tmp_path: Path) -> None:
+    refused(inside(words[0], "nowhere", *words[1:], cwd=tmp_path), 3, "nowhere")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -221,29 +225,30 @@ def test_a_missing_source_is_named_and_nothing_is_made(verb: str, inside: Run, t
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_corpus_says_what_was_read(command: Run, tmp_path: Path) -> None:
+def test_an_empty_corpus_says_what_was_read(inside: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n\n  \n")
-    refused(command("prepare", "empty.txt", "--out", "data", cwd=tmp_path), 3)
+    done = inside("prepare", "empty.txt", "--out", "data", cwd=tmp_path)
+    refused(done, 3, "no document is left of 0 read from 1 file")
     assert not (tmp_path / "data").exists()
 
 
 def test_a_vocabulary_larger_than_the_text_allows_says_how_large_it_may_be(
-    command: Run, corpus: Path, tmp_path: Path
+    inside: Run, corpus: Path, tmp_path: Path
 ) -> None:
-    done = command("prepare", corpus, "--out", tmp_path / "data", "--vocab-size", 50_000)
+    done = inside("prepare", corpus, "--out", tmp_path / "data", "--vocab-size", 50_000)
     refused(done, 3, "50,000", "larger than the text allows")
     assert not (tmp_path / "data").exists()
 
 
-def test_a_directory_without_a_model_is_named(command: Run, data: Path, tmp_path: Path) -> None:
-    refused(command("fill", tmp_path, "a [MASK]"), 3, "holds no model")
-    refused(command("evaluate", data, data), 3, "holds no model")
+def test_a_directory_without_a_model_is_named(inside: Run, data: Path, tmp_path: Path) -> None:
+    refused(inside("fill", tmp_path, "a [MASK]"), 3, "holds no model")
+    refused(inside("evaluate", data, data), 3, "holds no model")
 
 
-def test_a_run_of_another_version_is_refused(command: Run, inside: Run, data: Path, tmp_path: Path) -> None:
+def test_a_run_of_another_version_is_refused(inside: Run, data: Path, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps(with_seal({"format": 99, "unmask": "9.0.0"})))
-    refused(command("fill", tmp_path, "a [MASK]"), 5, "9.0.0", "format 99")
-    refused(command("evaluate", tmp_path, data), 5, "9.0.0")
+    refused(inside("fill", tmp_path, "a [MASK]"), 5, "9.0.0", "format 99")
+    refused(inside("evaluate", tmp_path, data), 5, "9.0.0")
     refused(inside("pretrain", data, "--out", tmp_path, "--steps", 1, "--resume"), 5, "9.0.0")
 
 
@@ -254,7 +259,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_behind(command: Run, corpus:
     done = command(
         "prepare", corpus, "--out", "data", "--vocab-size", 300, cwd=tmp_path, preexec_fn=no_file_over_a_page
     )
-    refused(done, NoSpace.code)
+    refused(done, NoSpace.code, "the disk is full")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -317,8 +322,8 @@ def test_standard_input_is_read(inside: Run, corpus: Path, tmp_path: Path) -> No
     assert json.loads(done.stdout)["counts"]["read"] == 300
 
 
-def test_evaluate_prints_one_json_document(command: Run, make_model: Make, data: Path) -> None:
-    done = command("evaluate", make_model(), data, "--length", 64, "--json")
+def test_evaluate_prints_one_json_document(inside: Run, make_model: Make, data: Path) -> None:
+    done = inside("evaluate", make_model(), data, "--length", 64, "--json")
     assert answered(done), done.stderr
     found = json.loads(done.stdout)
     assert found["loss"]["low"] < found["loss"]["value"] < found["loss"]["high"]
@@ -392,11 +397,11 @@ def test_all_policies_are_shown_on_one_text(inside: Run, make_model: Make, tmp_p
     assert [json.loads(line)["policy"] for line in done.stdout.splitlines()][3:6] == ["entity", "phrase", "collocation"]
 
 
-def test_audit_prints_bars_for_people_and_one_json_document(inside: Run, command: Run, data: Path) -> None:
+def test_audit_prints_bars_for_people_and_one_json_document(inside: Run, data: Path) -> None:
     words = ("audit", data, "--policy", "span 0.7, token 0.3", "--rate", "0.3", "--length", 64, "--blocks", 150)
     done = inside(*words)
     assert done.returncode == 0 and "specials  0 hidden" in done.stdout and "█" in done.stdout and "p = " in done.stdout
-    done = command(*words, "--json")
+    done = inside(*words, "--json")
     assert answered(done), done.stderr
     found = json.loads(done.stdout)
     assert found["policy"] == "span 0.7, token 0.3" and abs(found["rate"] - 0.3) < 0.02

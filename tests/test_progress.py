@@ -1,6 +1,7 @@
 import io
 import time
 
+import pytest
 from rich.console import Console
 
 from unmask import progress
@@ -39,9 +40,7 @@ def test_a_terminal_has_a_bar_with_its_note() -> None:
 def test_work_that_fails_leaves_no_line_that_says_it_is_done(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(progress, "SHORT", 0.0)
     page = io.StringIO()
-    try:
-        with show_progress(Console(file=page, width=80)), task("Work"):
-            raise ValueError("no")
-    except ValueError:
-        pass
+    with pytest.raises(ZeroDivisionError), show_progress(Console(file=page, width=80)), task("Work", total=2) as step:
+        step(1, note="half of it")
+        raise ZeroDivisionError
     assert "✓" not in page.getvalue()

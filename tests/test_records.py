@@ -52,5 +52,7 @@ def test_the_parts_of_a_batch_are_the_batch(parts: int) -> None:
 
 
 def test_what_a_batch_lacks_its_parts_lack_too() -> None:
-    pieces = replace(batch(), edges=None, order=None, weights=None, answer=None).cut(2)
-    assert all(piece.edges is piece.order is piece.weights is piece.answer is None for piece in pieces)
+    pieces = list(replace(batch(), edges=None, order=None, weights=None, answer=None).cut(2))
+    assert len(pieces) == 2 and all(
+        piece.edges is piece.order is piece.weights is piece.answer is None for piece in pieces
+    )

@@ -193,9 +193,10 @@ def test_an_interrupted_run_leaves_nothing_that_looks_complete(tmp_path: Path, e
         process.stdin.write(b"A document that is long enough.\n\n" * 1_000)
         process.stdin.flush()
         while not any(tmp_path.iterdir()):
+            assert process.poll() is None
             time.sleep(0.02)
         process.send_signal(ending)
-        process.wait()
+        assert process.wait() == -ending
     left = [path.name for path in tmp_path.iterdir()]
     assert left == ([] if ending == signal.SIGINT else [".corpus.writing"])
     if left:  # what a killed run leaves does not stand in the way of the next

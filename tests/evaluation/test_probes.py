@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
 
 from unmask.evaluation import probes
@@ -72,12 +73,18 @@ def test_a_real_model_is_probed_for_texts_and_for_words(make_model, tmp_path: Pa
     assert probe_score(encoder, tagged_words(words)).value == 1.0
 
 
-def test_strengths_are_chosen_on_documents_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strengths_are_chosen_on_every_fifth_document_set_aside_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    fitted = probes._fit
-    monkeypatch.setattr(probes, "_fit", lambda choice, x, y: seen.append(len(x)) or fitted(choice, x, y))
-    fit_classifier(RNG.normal(size=(100, 3)), np.array(["a", "b"] * 50), np.arange(100))
-    assert seen == [80] * len(probes.STRENGTHS) + [100]
+    real = LogisticRegression.fit
+
+    def noted(self: LogisticRegression, X: np.ndarray, y: np.ndarray) -> LogisticRegression:
+        seen.append(len(X))
+        return real(self, X, y)
+
+    monkeypatch.setattr(LogisticRegression, "fit", noted)
+    documents = np.repeat(np.arange(10), [30, 2, 2, 2, 2, 30, 2, 2, 2, 2])
+    fit_classifier(RNG.normal(size=(76, 3)), np.array(["a", "b"] * 38), documents)
+    assert seen == [16] * len(probes.STRENGTHS) + [76]
 
 
 def test_rare_tags_are_found_though_saying_none_of_them_is_right_more_often() -> None:

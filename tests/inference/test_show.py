@@ -55,7 +55,7 @@ def test_what_is_not_hidden_is_shown_as_it_is(tokenizer):
 def test_sentinels_and_their_answer(tokenizer):
     shown = show_text(tokenizer, TEXT, "sentinel")
     sentinels = [piece.shown for piece in shown.pieces if piece.kind == "masked"]
-    assert sentinels == [f"<extra_id_{number}>" for number in range(len(sentinels))]
+    assert sentinels and sentinels == [f"<extra_id_{number}>" for number in range(len(sentinels))]
     assert [word for word in shown.answer.split() if word.startswith("<extra")] == sentinels
     assert "<extra_id_0>" not in tokenizer.get_vocab()  # the model's own tokenizer is left as it was
 

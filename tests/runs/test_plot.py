@@ -50,7 +50,9 @@ def test_each_panel_has_its_figures_against_the_tokens_seen() -> None:
 
 
 def test_a_skipped_step_is_marked_in_every_panel() -> None:
-    for axes in draw_figure(HISTORY).axes:
+    panels = draw_figure(HISTORY).axes
+    assert len(panels) == 6
+    for axes in panels:
         assert any(list(line.get_xdata()) == [7 * 4096, 7 * 4096] for line in axes.lines)
 
 

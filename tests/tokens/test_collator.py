@@ -18,6 +18,7 @@ from transformers import (
 from unmask.corruption import policy
 from unmask.errors import BadInput
 from unmask.tokens.collator import Collator
+from unmask.tokens.tokenizer.encode import encode
 from unmask.tokens.tokenizer.sentinels import add_sentinels
 from unmask.tokens.tokenizer.train import train_tokenizer
 
@@ -107,17 +108,26 @@ def test_an_example_may_bring_a_number_to_be_keyed_by(tokenizer):
 @pytest.mark.parametrize("kind", SIZES)
 def test_the_ids_alone_tell_the_words_of_every_kind_of_tokenizer(tokenizers, kind):
     tokenizer = tokenizers[kind]
-    encoded = [tokenizer(text) for text in SENTENCES]
-    rows = [one["input_ids"] for one in encoded]
+    rows = [tokenizer(text)["input_ids"] for text in SENTENCES]
+    starts = [[False, *one.word_starts.tolist(), False] for one in encode(tokenizer, SENTENCES)]
     collator = Collator(tokenizer, "word", rate=0.3)
     told = collator(rows)["labels"]
+    given = collator([{"input_ids": row, "word_starts": begins} for row, begins in zip(rows, starts, strict=True)])
+    assert told.tolist() == given["labels"].tolist()
+    sizes = []
+    for labels, begins in zip(told.tolist(), starts, strict=True):
+        hidden = [label != -100 for label in labels[1 : len(begins) - 1]]
+        for word in np.split(hidden, np.flatnonzero(begins[1:-1])[1:]):
+            assert len(set(word.tolist())) == 1
+            sizes.append(len(word) if word[0] else 0)
+    assert max(sizes) > 1, "a word of several tokens is hidden"
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "bpe"])
+def test_the_words_of_transformers_will_do(tokenizers, kind):
+    collator, encoded = Collator(tokenizers[kind], "word", rate=0.3), [tokenizers[kind](text) for text in SENTENCES]
     given = collator([{"input_ids": one["input_ids"], "word_ids": one.word_ids()} for one in encoded])["labels"]
-    if kind != "unigram":  # its pre-tokenizer's words are those of `encode`, not those of `word_ids`
-        assert told.tolist() == given.tolist()
-    for one, row in zip(encoded, told.tolist(), strict=True):
-        for word in set(one.word_ids()) - {None}:
-            hidden = {row[place] != -100 for place, owner in enumerate(one.word_ids()) if owner == word}
-            assert len(hidden) == 1 or kind == "unigram"
+    assert given.tolist() == collator([one["input_ids"] for one in encoded])["labels"].tolist()
 
 
 def test_ids_that_do_not_tell_their_words_are_asked_for_them(tokenizers):
@@ -148,8 +158,9 @@ def test_spans_may_come_with_the_examples_and_are_asked_for(tokenizer):
     row = ids(tokenizer)[0]
     collator = Collator(tokenizer, "entity", rate=0.2)
     marks = [0, 1, 1, 1, 1, 1, *[0] * (len(row) - 6)]
-    hidden = (collator([{"input_ids": row, "spans": marks}])["labels"][0] != -100).tolist()
-    assert len(set(hidden[1:6])) == 1
+    examples = [{"input_ids": row, "spans": marks, "number": number} for number in range(40)]
+    hidden = (collator(examples)["labels"] != -100)[:, 1:6]
+    assert {tuple(each) for each in hidden.tolist()} == {(True,) * 5, (False,) * 5}
     with pytest.raises(BadInput, match="policy 'entity' needs spans"):
         collator([row])
 

@@ -126,7 +126,7 @@ def test_alone_keeps_the_order_of_the_text() -> None:
 
 
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=60), st.integers(1, 9), st.integers(0, 8), st.integers(0, 3))
-def test_grouped_blocks_hold_every_piece_once_and_differ_with_the_epoch_alone(
+def test_grouped_blocks_hold_every_piece_once_and_are_the_same_each_time(
     sizes: list[int], rows: int, offset: int, epoch: int
 ) -> None:
     pieces = cut_documents(np.cumsum(sizes), room=30)
@@ -134,6 +134,14 @@ def test_grouped_blocks_hold_every_piece_once_and_differ_with_the_epoch_alone(
     assert sorted(packing.order) == list(range(len(pieces.starts))) and packing.blocks == len(pieces.starts)
     again = group_by_length(pieces, 32, rows=rows, offset=offset % rows, seed=1, epoch=epoch)
     np.testing.assert_array_equal(packing.order, again.order)
+
+
+def test_grouped_blocks_come_in_another_order_in_another_epoch_and_of_another_seed() -> None:
+    pieces = cut_documents(np.cumsum([7, 12, 3, 30, 9, 9, 9, 2, 5] * 20), 30)
+    orders = [
+        group_by_length(pieces, 32, rows=4, seed=seed, epoch=epoch).order for seed, epoch in ((0, 0), (0, 1), (1, 0))
+    ]
+    assert not np.array_equal(orders[0], orders[1]) and not np.array_equal(orders[0], orders[2])
 
 
 def test_grouped_batches_are_padded_little() -> None:

@@ -108,8 +108,9 @@ def test_the_readme_of_the_directory_is_right_and_its_code_runs(data: Path, caps
     code = "\n".join(line[4:] for line in text.splitlines() if line.startswith("    "))
     exec(code[code.index("from unmask") :].replace("DIRECTORY", str(data)), {})
     assert next(dataset.texts("train")) in capsys.readouterr().out
-    for name in re.findall(r"\| `([a-z]+)/?[`/]", text):
-        assert (data / name).exists()
+    names = set(re.findall(r"\| `([a-z]+)/?[`/]", text))
+    assert {"documents", "tokenizer", "train", "valid"} <= names
+    assert [name for name in names if not (data / name).exists()] == []
 
 
 def test_a_given_tokenizer_is_taken_as_it_is(
@@ -194,7 +195,7 @@ def test_a_preparation_that_fails_leaves_nothing_behind(corpus: Path, tmp_path: 
     out = tmp_path / "data"
     with pytest.raises(BadInput, match="larger than the text allows: ask for"):
         prepare([str(corpus)], out, vocab_size=60_000)
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInput, match=r"nowhere\.txt: no such file"):
         prepare([str(tmp_path / "nowhere.txt")], out)
     assert beside(out) == []
 
@@ -216,7 +217,7 @@ def test_a_preparation_killed_at_work_leaves_no_directory_and_the_next_one_succe
 
 def test_a_failed_overwriting_leaves_what_was_there(corpus: Path, data: Path, tmp_path: Path) -> None:
     out = Path(shutil.copytree(data, tmp_path / "data"))
-    with pytest.raises(BadInput):
+    with pytest.raises(BadInput, match="larger than the text allows"):
         prepare([str(corpus)], out, vocab_size=60_000, overwrite=True)
     assert contents(out) == contents(data)
 

@@ -65,7 +65,7 @@ def hidden_characters(tokenizer, text, rate, number):
     return hidden, corrupted
 
 
-@pytest.mark.parametrize("language", TEXTS)
+@pytest.mark.parametrize("language", ["English", "Korean", "Arabic", "mixed"])
 @pytest.mark.parametrize("kind", ["wordpiece", "bpe", "unigram", "characters"])
 def test_a_word_of_a_spaced_script_is_hidden_whole(tokenizers, kind, language):
     text = TEXTS[language]
@@ -77,7 +77,7 @@ def test_a_word_of_a_spaced_script_is_hidden_whole(tokenizers, kind, language):
             if not UNSPACED.search(word[0]):
                 assert len(set(hidden[word.start() : word.end()].tolist())) == 1, word[0]
                 seen += bool(hidden[word.start()])
-    assert seen or language in ("Chinese", "Japanese", "Thai")
+    assert seen
 
 
 @pytest.mark.parametrize("language", ["Chinese", "Japanese", "Thai"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch.nn import Parameter
 
@@ -29,10 +30,13 @@ def test_gradients_come_back_from_one_row_as_they_went_in_and_none_stays_none() 
             assert torch.equal(parameter.grad, gradient * 2)
 
 
-def test_every_parameter_is_in_one_bucket_in_order() -> None:
-    given = parameters()
-    for size in (1, 4, 7, 100):
-        assert [p for bucket in in_buckets(given, size) for p in bucket] == given
+@pytest.mark.parametrize(("size", "counts"), [(1, [1, 1, 1, 1]), (6, [1, 3]), (7, [2, 2]), (10, [2, 2]), (100, [4])])
+def test_every_parameter_is_in_one_bucket_in_order_and_a_bucket_is_closed_when_it_is_full(
+    size: int, counts: list[int]
+) -> None:
+    given = parameters()  # of 6, 4, 1 and 10 numbers
+    buckets = in_buckets(given, size)
+    assert [p for bucket in buckets for p in bucket] == given and [len(bucket) for bucket in buckets] == counts
 
 
 def test_adding_micro_batches_one_by_one_is_what_backward_adds_up() -> None:

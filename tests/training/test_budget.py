@@ -1,0 +1,62 @@
+"""Steps, tokens, epochs and minutes: all of them become steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from regression import ROWS, job
+
+from unmask.errors import BadInput
+from unmask.training import budget as budgets
+from unmask.training.budget import Budget, steps_for
+from unmask.training.session import Session
+
+
+def no_trial() -> Session:
+    raise AssertionError("nothing to calibrate")
+
+
+@pytest.mark.parametrize(
+    ("budget", "steps"),
+    [
+        (Budget(steps=7), 7),
+        (Budget(tokens=5 * ROWS), 5),
+        (Budget(tokens=5 * ROWS + ROWS // 2 + 1), 6),
+        (Budget(tokens=1), 1),
+        (Budget(epochs=3), 3 * 600 // ROWS),
+        (Budget(epochs=0.001), 1),
+    ],
+    ids=str,
+)
+def test_what_can_be_counted_is_not_measured(budget: Budget, steps: int) -> None:
+    assert steps_for(budget, job(), no_trial, 0.0) == steps
+
+
+def test_minutes_buy_the_steps_that_fit_into_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = iter(range(10**9))
+    monkeypatch.setattr(budgets.time, "perf_counter", lambda: 0.5 * next(ticks))  # so everything takes half a second
+
+    def trial() -> Session:
+        return Session.begin(job(), 1000)
+
+    one, ten = (steps_for(Budget(minutes=minutes), job(), trial, 0.5 * next(ticks)) for minutes in (1, 10))
+    assert 60 < one < 120  # at most one for each half second, less what calibration and validation take
+    assert 9 * one < ten < 1200
+    assert steps_for(Budget(minutes=1e-9), job(), trial, 0.5 * next(ticks)) == 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "line"),
+    [
+        ({"steps": 0}, "--steps 0: give a number above 0"),
+        ({"minutes": -1}, "--minutes -1: give a number above 0"),
+        ({"epochs": float("nan")}, "--epochs nan: give a number above 0"),
+        ({"steps": 1, "tokens": 5}, "one budget is enough, not --steps and --tokens"),
+    ],
+)
+def test_what_is_no_budget_is_one_clear_line(budget: dict[str, Any], line: str) -> None:
+    with pytest.raises(BadInput) as told:
+        Budget(**budget)
+    assert str(told.value) == line
+    assert not Budget().given and Budget(steps=1).given
