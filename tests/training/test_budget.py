@@ -59,4 +59,4 @@ def test_what_is_no_budget_is_one_clear_line(budget: dict[str, Any], line: str) 
     with pytest.raises(BadInput) as told:
         Budget(**budget)
     assert str(told.value) == line
-    assert not Budget().given and Budget(steps=1).given
+    assert not Budget().is_set and Budget(steps=1).is_set

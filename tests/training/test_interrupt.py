@@ -24,9 +24,9 @@ def test_the_first_signal_is_remembered_with_its_kind_and_the_second_ends_the_wo
 ) -> None:
     done = []
     with pytest.raises(KeyboardInterrupt), interruptible() as interruption:
-        assert not interruption.asked
+        assert not interruption.pending
         send(number)
-        done.append(interruption.asked)
+        done.append(interruption.pending)
         assert type(interruption.error("so")) is kind
         send(number)
         done.append("not reached")
@@ -54,7 +54,7 @@ def test_afterwards_and_in_a_thread_signals_are_whose_they_were() -> None:
 
     def work() -> None:
         with interruptible() as interruption:
-            heard.append((interruption.asked, [signal.getsignal(number) for number, _ in KINDS]))
+            heard.append((interruption.pending, [signal.getsignal(number) for number, _ in KINDS]))
 
     thread = threading.Thread(target=work)
     thread.start()

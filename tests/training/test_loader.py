@@ -70,7 +70,7 @@ def test_what_is_prepared_ahead_is_bounded(feed: Feed) -> None:
     with Loader(feed, range(3), workers=2) as loading:
         for step in range(4):
             loading.micro_batches(step)
-            assert 0 < loading.asked - loading.taken < loader.AHEAD * 2
+            assert 0 < loading.requests_sent - loading.batches_received < loader.AHEAD * 2
 
 
 def test_a_killed_process_is_said_and_started_again_and_after_three_deaths_the_loop_prepares_for_itself(

@@ -29,7 +29,7 @@ def some() -> Iterator[None]:
 def corpus(some: None) -> list[Document]:
     taken: list[int] = []
     documents = list(builtin.documents(taken.append))
-    assert sum(taken) == pytest.approx(builtin.size(), rel=0.02)
+    assert sum(taken) == pytest.approx(builtin.source_bytes(), rel=0.02)
     return documents
 
 

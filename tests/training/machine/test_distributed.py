@@ -169,7 +169,7 @@ def test_the_processes_of_a_step_plan_each_of_its_blocks_once_however_many_they_
     feed = Pretraining.of(Dataset.open(data), plan).feed(60)
     for step in (0, 7, 59):  # over the ends of many epochs: the text has few blocks
         shares = (World(rank, size).share(feed.micro_batches) for rank in range(size))
-        planned = [each.request for share in shares for each in feed.planned(step, share)]
+        planned = [each.request for share in shares for each in feed.plan_step(step, share)]
         blocks = [number for request in planned for number in range(request.begin, request.end)]
         assert sorted(blocks) == list(range(step * 1536, (step + 1) * 1536))
 
