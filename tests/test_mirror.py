@@ -23,6 +23,36 @@ OTHERS = {
 }
 
 
+# Modules without tests of their name: who tests them. Add a test of the name rather than a line here, if one can fail.
+ELSEWHERE = {
+    "__main__.py": "test_cli.py: the command line in a process of its own",
+    "console/layout.py": "console/: every page is drawn with it",
+    "corruption/rows.py": "corruption/test_schedule.py: rows of a mixture are those of its policies",
+    "corruption/settings.py": "corruption/test_policy.py: settings and what is wrong with them",
+    "errors.py": "test_cli.py: each kind has its line and its exit code",
+    "evaluation/comparison_tables.py": "console/test_pages.py and evaluation/test_compare.py: as a page and as a file",
+    "models/families/architectures.py": "models/test_inputs.py: who keeps packed documents apart",
+    "models/families/detection.py": "objectives/test_replaced.py",
+    "models/families/encoders.py": "models/families/test_family.py: the published sizes",
+    "models/families/sizes.py": "models/families/test_family.py",
+    "models/kernels.py": "models/test_modernbert_cpu.py",
+    "models/layers.py": "training/machine/test_sharding.py: the layers are cut and everything else is whole",
+    "models/locate.py": "models/test_load.py: directories, runs and what is neither",
+    "objectives/text.py": "objectives/test_objective.py and pretraining/test_every_kind.py",
+    "pretraining/settings.py": "pretraining/test_recipes.py",
+    "tokens/collate.py": "objectives/ and models/test_inputs.py: what models make of batches",
+    "tokens/store/readme.py": "tokens/test_prepare.py: the README is right and its code runs",
+    "training/machine/allocator.py": "nobody: one call of the C library, which changes no number",
+    "training/worker.py": "training/test_loader.py: real processes, killed on the way",
+    "verbs/arguments.py": "test_verbs.py and test_cli.py: what verbs take",
+    "verbs/commands.py": "test_surface.py and test_cli.py",
+    "verbs/data.py": "test_verbs.py and test_cli.py",
+    "verbs/hiding.py": "test_verbs.py and test_cli.py",
+    "verbs/journey.py": "demo/test_journey.py",
+    "verbs/using.py": "test_verbs.py and test_cli.py",
+}
+
+
 def module_of(test: Path) -> Path:
     """The module that a test is named for."""
     place = test.relative_to(TESTS)
@@ -32,3 +62,9 @@ def module_of(test: Path) -> Path:
 def test_every_test_has_its_module_or_says_what_it_tests() -> None:
     without = {str(test.relative_to(TESTS)) for test in TESTS.rglob("test_*.py") if not module_of(test).is_file()}
     assert without == OTHERS.keys()
+
+
+def test_every_module_has_its_test_or_says_who_tests_it() -> None:
+    tested = {module_of(test) for test in TESTS.rglob("test_*.py")}
+    modules = {module for module in PACKAGE.rglob("*.py") if module.name != "__init__.py"}
+    assert {str(module.relative_to(PACKAGE)) for module in modules - tested} == ELSEWHERE.keys()

@@ -92,12 +92,14 @@ def test_every_policy_can_be_audited_on_a_data_directory(data, name):
     phrases = ["the king", "bread and butter"] if name in ("entity", "phrase", "collocation") else ()
     found = audit_data(data, name, length=64, blocks=150, phrases=phrases)
     assert found.hidden > 0 and found.specials_hidden == found.specials_shown == found.silent == 0
-    assert abs(found.rate - found.asked) < 0.05
+    assert abs(found.rate - found.asked) < (
+        0.02 if name == "diffusion" else 0.006
+    )  # whose times are spread over 150 rows
 
 
 def test_a_plan_and_a_rate_can_be_audited(data):
     found = audit_data(data, "span 0.7, token 0.3", rate=0.3, length=64, blocks=100)
-    assert abs(found.rate - 0.3) < 0.03
+    assert abs(found.rate - 0.3) < 0.006
 
 
 def test_spans_without_phrases_are_asked_for(data):

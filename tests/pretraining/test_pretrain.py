@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -52,8 +53,8 @@ def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     return train(data, tmp_path_factory.mktemp("whole") / "run")
 
 
-def lines(run: Path) -> list[dict[str, object]]:
-    logged = list(Run(run, {}).read_log())
+def lines(run: Path) -> list[dict[str, Any]]:
+    logged = list(Run(run, {}).logged())
     for line in logged:
         for name in ("tokens_per_second", "waited"):
             line.pop(name, None)
@@ -250,9 +251,7 @@ def test_the_model_loads_offline_in_stock_transformers(whole: Trained, data: Pat
     theirs = pipeline("fill-mask", model=model, tokenizer=tokenizer)(text, top_k=5)
     (ours,) = fill_blanks(load_model(whole.path), [text], top=5)
     assert [guess["score"] for guess in theirs] == pytest.approx([guess.probability for guess in ours.blanks[0]])
-    assert [guess["token_str"].removeprefix("##") for guess in theirs] == [
-        guess.token.removeprefix("##") for guess in ours.blanks[0]
-    ]
+    assert [guess["token_str"] for guess in theirs] == [guess.token for guess in ours.blanks[0]]
     card = (whole.model / "README.md").read_text()
     manifest = Dataset.open(data).manifest
     for fact in (
@@ -267,7 +266,7 @@ def test_the_loss_falls(data: Path, tmp_path: Path) -> None:
     plan = replace(TINY, settings=replace(TINY.settings, length=64, batch_size=16))
     result = pretrain.pretrain(data, tmp_path / "run", plan, Budget(steps=150), saving=Saving(report=False))
     first = next(line["validation_loss"] for line in lines(result.path) if "validation_loss" in line)
-    assert result.loss < 0.75 * float(first)  # type: ignore[arg-type]
+    assert result.loss < 0.75 * first
     assert result.accuracy > 0.15
 
 
@@ -278,7 +277,8 @@ def test_every_policy_that_hides_in_place_trains(data: Path, tmp_path: Path, pol
     settings = replace(DROPOUT.settings, policy=policy, rate="0.2", phrases=str(phrases))
     result = train(data, tmp_path / "run", replace(DROPOUT, settings=settings), steps=4)
     rates = [line["hidden_rate"] for line in lines(result.path) if "hidden_rate" in line]
-    assert len(rates) == 4 and sum(map(float, rates)) / 4 == pytest.approx(0.2, abs=0.03)  # type: ignore[arg-type]
+    assert len(rates) == 4 and 0.1 < min(rates) <= max(rates) < 0.3
+    assert sum(rates) / 4 == pytest.approx(0.2, abs=0.025)
 
 
 @pytest.mark.parametrize(

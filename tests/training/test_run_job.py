@@ -42,13 +42,16 @@ def test_what_cannot_begin_is_one_line_and_leaves_nothing_behind(
     assert str(told.value) == line and list(tmp_path.iterdir()) == []
 
 
-def test_every_step_of_a_short_run_is_logged_and_eleven_validations_and_the_end(tmp_path: Path) -> None:
-    run_job(job(), tmp_path / "run", Budget(steps=20), saving=SELDOM)
+@pytest.mark.parametrize(("steps", "between"), [(20, range(2, 20, 2)), (3, range(1, 3)), (1, range(0))])
+def test_every_step_of_a_short_run_is_logged_and_the_start_the_tenths_and_the_end_are_measured(
+    steps: int, between: range, tmp_path: Path
+) -> None:
+    run_job(job(), tmp_path / "run", Budget(steps=steps), saving=SELDOM)
     logged = lines(tmp_path / "run")
-    assert [line["step"] for line in logged if "loss" in line] == list(range(1, 21))
-    assert [line["step"] for line in logged if "validation_r2" in line] == list(range(0, 21, 2))
-    assert [line["step"] for line in logged if "final_r2" in line] == [20]
-    assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == ["step-0000020"]
+    assert [line["step"] for line in logged if "loss" in line] == list(range(1, steps + 1))
+    measured = [(line["step"], line.get("final", False)) for line in logged if "validation_r2" in line]
+    assert measured == [*((step, False) for step in (0, *between)), (steps, True)]
+    assert [path.name for path in (tmp_path / "run" / "checkpoints").iterdir()] == [f"step-{steps:07d}"]
 
 
 def test_how_often_a_run_is_saved_changes_nothing_of_what_is_trained(tmp_path: Path) -> None:
