@@ -108,7 +108,7 @@ def test_the_readme_of_the_directory_is_right_and_its_code_runs(data: Path, caps
     code = "\n".join(line[4:] for line in text.splitlines() if line.startswith("    "))
     exec(code[code.index("from unmask") :].replace("DIRECTORY", str(data)), {})
     assert next(dataset.texts("train")) in capsys.readouterr().out
-    names = set(re.findall(r"\| `([a-z]+)/?[`/]", text))
+    names = set(re.findall(r"[|,] `([a-z]+)/?[`/]", text))
     assert {"documents", "tokenizer", "train"} <= names
     assert [name for name in names if not (data / name).exists()] == []
 
