@@ -54,7 +54,7 @@ def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
 
 
 def lines(run: Path) -> list[dict[str, Any]]:
-    logged = list(Run(run, {}).logged())
+    logged = list(Run(run, {}).read_log())
     for line in logged:
         for name in ("tokens_per_second", "waited"):
             line.pop(name, None)
