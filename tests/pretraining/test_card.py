@@ -74,9 +74,9 @@ def test_a_model_is_exported_whole_or_not_at_all(data: Path, tmp_path: Path) -> 
     model = Pretraining.of(dataset, recipe_named("bert-tiny")).job().build()
     weight = {"weight": torch.ones(2)}
     with pytest.raises(Exception, match="No such file or directory"):
-        export_model(Export(model, {"no/such/folder": weight}), dataset, tmp_path / "model", "# card")  # type: ignore[arg-type]
+        export_model(Export(model, {"no/such/folder": weight}), dataset, tmp_path / "model", "# card", length=32)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
-    export_model(Export(model, {"more.safetensors": weight}), dataset, tmp_path / "model", "# card")  # type: ignore[arg-type]
+    export_model(Export(model, {"more.safetensors": weight}), dataset, tmp_path / "model", "# card", length=32)  # type: ignore[arg-type]
     assert {"config.json", "model.safetensors", "more.safetensors", "tokenizer.json", "README.md"} <= {
         path.name for path in (tmp_path / "model").iterdir()
     }

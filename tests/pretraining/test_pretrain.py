@@ -339,3 +339,16 @@ def test_a_learner_may_come_from_a_model_directory_as_well_as_fresh(data: Path, 
     assert loaded == pytest.approx(whole.loss, rel=1e-5) and fresh > loaded + 0.1
     finished = run_job.run_job(again, tmp_path / "run", Budget(steps=4), saving=EVERY_STEP)
     assert finished.steps == 4 and (tmp_path / "run" / "model" / "config.json").exists()
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert", "roberta"])
+def test_stock_transformers_cuts_a_long_text_where_the_model_ends(family: str, data: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    small = recipe_named(f"{family}-tiny", length=32, batch_size=4, micro_batch=4)
+    run = pretrain.pretrain(data, tmp_path / "run", small, Budget(steps=1), saving=Saving(report=False))
+    tokenizer = AutoTokenizer.from_pretrained(run.model, local_files_only=True)
+    text = tokenizer("the king sees the garden " * 50, truncation=True, return_tensors="pt")
+    assert text["input_ids"].shape == (1, 32)
+    model = AutoModelForMaskedLM.from_pretrained(run.model, local_files_only=True)
+    assert model(**text).logits.isfinite().all()

@@ -20,14 +20,14 @@ from unmask.training.job import FinishedRun
 WEIGHTS = "model.safetensors"
 
 
-def export_model(export: Export, dataset: Dataset, out: Path, card: str) -> None:
-    """Write the model, what belongs beside it, its tokenizer and its card."""
+def export_model(export: Export, dataset: Dataset, out: Path, card: str, *, length: int) -> None:
+    """Write the model, what belongs beside it, its tokenizer, which allows rows of `length`, and its card."""
     with whole_directory(out) as aside:
         with quiet_transformers():
             export.model.save_pretrained(aside)
         for name, tensors in export.tensors.items():
             save_file({key: tensor.detach().contiguous() for key, tensor in tensors.items()}, aside / name)
-        dataset.write_tokenizer(aside)
+        dataset.write_tokenizer(aside, length)
         (aside / "README.md").write_text(card, encoding="utf-8")
 
 

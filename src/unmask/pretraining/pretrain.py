@@ -258,4 +258,4 @@ def export(pretraining: Pretraining, learner: Module, finished_run: FinishedRun)
     for name, model in objective.exports(learner).items():
         says = model.card or objective.card
         card = model_card(says, recipe, dataset, finished_run, epochs=epochs, fixed_masks=fixed_masks)
-        export_model(model, dataset, finished_run.path / name, card)
+        export_model(model, dataset, finished_run.path / name, card, length=recipe.settings.length)

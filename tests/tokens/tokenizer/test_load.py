@@ -24,7 +24,7 @@ def test_a_saved_tokenizer_loads_as_it_was(kind: str, trained: Trained, several:
     lines = [*several, "a [MASK] b"]
     assert loaded(lines)["input_ids"] == trained(kind)(lines)["input_ids"]
     assert vocabulary_of(loaded) == vocabulary_of(trained(kind))
-    assert loaded.model_max_length == 512
+    assert loaded.model_max_length > 1_000_000  # a tokenizer alone knows of no limit: its model does
     assert set(loaded("a")) == {"input_ids", "attention_mask"}
 
 

@@ -41,7 +41,7 @@ def test_data_with_sentinels_has_the_same_text_and_a_larger_vocabulary(data: Pat
     assert more.vocabulary.counts is not None and plain.vocabulary.counts is not None
     assert more.vocabulary.counts[: plain.vocabulary.size].tolist() == plain.vocabulary.counts.tolist()
     assert not more.vocabulary.counts[plain.vocabulary.size :].any()
-    more.write_tokenizer(tmp_path)
+    more.write_tokenizer(tmp_path, 512)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path, local_files_only=True)
     text = "The king sees the garden."
     assert tokenizer(text).input_ids == plain.tokenizer()(text).input_ids

@@ -14,7 +14,6 @@ manifest and loads no engine: the tokenizer and the text are read when they are 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -78,15 +77,13 @@ class Dataset:
         """The same data, its tokenizer with so many sentinels: the documents never have them."""
         return self if self.sentinels >= count else replace(self, sentinels=count)
 
-    def write_tokenizer(self, folder: Path) -> None:
-        """Put the tokenizer's files in a folder."""
+    def write_tokenizer(self, folder: Path, length: int) -> None:
+        """Put the tokenizer's files in a folder, for a model that takes rows of `length` tokens."""
         from unmask.tokens.tokenizer.load import save_tokenizer
 
-        if self.sentinels:
-            save_tokenizer(self.tokenizer(), folder)
-            return
-        for file in (self.path / "tokenizer").iterdir():
-            shutil.copy(file, folder / file.name)
+        tokenizer = self.tokenizer()
+        tokenizer.model_max_length = length  # where stock transformers cuts with truncation=True
+        save_tokenizer(tokenizer, folder)
 
     def segmenter(self) -> Segmenter | None:
         """What cut the text into words, if not the tokenizer."""

@@ -32,7 +32,6 @@ from unmask.tokens.tokenizer.encode import SPACE
 
 PAD, UNK, CLS, SEP, MASK = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 VOCABULARY = 16_384  # unless a size is asked for
-LENGTH = 512  # what a model takes unless its maker says otherwise
 SAMPLE = 32 << 20  # characters; twice as many gave 0.1 % fewer tokens on held-out Wikipedia
 CANDIDATES = 4  # times as many pieces as are asked for, for Unigram to choose from; 10 gave no better ones
 WORD_TYPES = 200_000  # different words to learn Unigram from: memory stays flat
@@ -277,7 +276,6 @@ def _as_fast_tokenizer(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
     )
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
-        model_max_length=LENGTH,
         model_input_names=["input_ids", "attention_mask"],  # ModernBERT takes no token types, BERT needs none
         clean_up_tokenization_spaces=False,
         pad_token=PAD,
