@@ -212,8 +212,14 @@ class FigureTitle:
         return value > before if self.better == "more" else value < before
 
     def spelt(self, value: float) -> str:
-        """The value as people read it."""
-        return f"{value:.1%}" if self.percent else f"{value:.3f}"
+        """The value as people read it.
+
+        >>> FigureTitle("loss", "Loss").spelt(4.25), FigureTitle("perplexity", "Perplexity").spelt(1341.33)
+        ('4.250', '1,341.3')
+        """
+        if self.percent:
+            return f"{value:.1%}"
+        return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.3f}"
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ FINISHED = FinishedRun(
 def card(data: Path, finished: FinishedRun, *, fixed_masks: bool = True, **settings: object) -> str:
     plan, dataset = recipe_named("bert-tiny", **settings), Dataset.open(data)
     kind = Pretraining.of(dataset, plan).objective.card
-    return model_card(kind, plan, dataset, finished, epochs=1.5, fixed_masks=fixed_masks)
+    return model_card(kind, plan, dataset, finished, objective="mlm", epochs=1.5, fixed_masks=fixed_masks)
 
 
 def table(text: str) -> dict[str, str]:

@@ -32,14 +32,21 @@ def export_model(export: Export, dataset: Dataset, out: Path, card: str, *, leng
 
 
 def model_card(
-    card: Card, recipe: Recipe, dataset: Dataset, finished_run: FinishedRun, *, epochs: float, fixed_masks: bool
+    card: Card,
+    recipe: Recipe,
+    dataset: Dataset,
+    finished_run: FinishedRun,
+    *,
+    objective: str,
+    epochs: float,
+    fixed_masks: bool,
 ) -> str:
     """What the model was made of and how well it does."""
     manifest, settings, description = dataset.manifest, recipe.settings, finished_run.description
     return f"""---
 library_name: transformers
 pipeline_tag: {card.pipeline}
-tags: [unmask, {recipe.family}]
+tags: [unmask, {recipe.family}, {objective}]
 ---
 # {recipe.name}
 

@@ -257,5 +257,7 @@ def export(pretraining: Pretraining, learner: Module, finished_run: FinishedRun)
     fixed_masks = objective.masked_lm(learner) is not None
     for name, model in objective.exports(learner).items():
         says = model.card or objective.card
-        card = model_card(says, recipe, dataset, finished_run, epochs=epochs, fixed_masks=fixed_masks)
+        card = model_card(
+            says, recipe, dataset, finished_run, objective=objective.name, epochs=epochs, fixed_masks=fixed_masks
+        )
         export_model(model, dataset, finished_run.path / name, card, length=recipe.settings.length)
