@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -488,7 +489,8 @@ def test_a_tokenizer_that_cannot_hide_is_named(inside: Run, make_model: Make, tm
 def test_ctrl_c_is_one_line_and_130(make_model: Make) -> None:
     line = [sys.executable, "-m", "unmask", "fill", str(make_model()), "-"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+    listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # tests in the background may have it ignored
+    with subprocess.Popen(line, stdin=pipe, stdout=pipe, stderr=pipe, preexec_fn=listen) as process:
         assert process.stdin is not None
         process.stdin.write(b"a [MASK]\n")
         process.stdin.flush()
