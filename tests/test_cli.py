@@ -297,6 +297,10 @@ def test_a_flag_that_has_another_name_now_is_told_its_name(inside: Run, words: t
     assert (done.returncode, done.stderr) == (2, f"unmask: {line}; see unmask {words[0]} --help\n")
 
 
+def test_an_empty_word_is_not_taken_for_this_folder(inside: Run, tmp_path: Path) -> None:
+    refused(inside("prepare", "", "--out", tmp_path / "data"), 2, "an argument is empty: a variable that is not set?")
+
+
 def test_two_budgets_or_none_are_refused(inside: Run, data: Path, tmp_path: Path) -> None:
     start = ("pretrain", data, "--out", tmp_path / "run")
     refused(inside(*start), 3, "--minutes, --steps, --tokens or --epochs")

@@ -74,7 +74,8 @@ def write_report(path: Path, facts: Mapping[str, str] | None = None, *, going_on
 def render_page(history: History, svg: str, facts: Mapping[str, str]) -> str:
     """The whole page."""
     run = summarize_run(history)
-    name, settings = history.path.resolve().name, _html_table(flatten_settings(history.description))
+    shown = {name: value for name, value in history.description.items() if name not in ("figures", "uses")}
+    name, settings = history.path.resolve().name, _html_table(flatten_settings(shown))
     return f"""<!doctype html>
 <html lang="en">
 <head>

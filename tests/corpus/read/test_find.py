@@ -84,3 +84,8 @@ def test_what_cannot_be_found_is_one_clear_line(
 def test_no_argument_is_one_clear_line() -> None:
     with pytest.raises(BadInput, match="nothing to read"):
         find_sources([])
+
+
+def test_an_empty_source_is_not_this_folder() -> None:
+    with pytest.raises(BadInput, match=r"a source is empty: name a file"):
+        find_sources([""])

@@ -76,6 +76,8 @@ def find_sources(arguments: Sequence[str]) -> list[TextSource]:
 
 def _sources(argument: str) -> Iterator[TextSource]:
     path = Path(argument)
+    if not argument.strip():  # which Path takes for this folder; it is a variable that was not set
+        raise BadInput("a source is empty: name a file, a folder or a glob, or . for this folder")
     if argument == STDIN:
         yield TextSource(STDIN, "stdin")
     elif path.is_dir():
