@@ -71,7 +71,7 @@ def run(words: Sequence[str]) -> int:
     if name not in COMMANDS:
         problem = f"unknown command {name!r}" if name else "no command given"
         return _fail(f"{problem}: choose one of {', '.join(COMMANDS)} (unmask --help explains them)", USAGE)
-    if "" in arguments:  # as a path it would mean this folder
+    if "" in arguments and COMMANDS[name] not in LINED:  # as a path it would mean this folder
         return _fail("an argument is empty: a variable that is not set?", USAGE)
     call, as_json = read_settings(COMMANDS[name], arguments)
     _silence_libraries()
