@@ -47,7 +47,7 @@ class Budget:
 
 
 def steps_for(budget: Budget, job: Job, trial: Callable[[], Session], start: float, world: World = ALONE) -> int:
-    """How many steps a budget buys; minutes are counted from `begun` and measured on a trial that is thrown away."""
+    """How many steps a budget buys; minutes are counted from `start` and measured on a trial that is thrown away."""
     if budget.steps is not None:
         return budget.steps
     if budget.tokens is not None:

@@ -34,7 +34,6 @@ from unmask.training.session import VALIDATIONS, Session
 
 LOGGED_STEPS = 1000  # steps logged over a run; where it has fewer, every one
 CALIBRATED_STEPS = 1000  # what a calibration takes the run to be: its learning rates matter little
-BEST = "best"  # in the state of a checkpoint: the figure that made it the best
 
 
 @dataclass(frozen=True, kw_only=True)
