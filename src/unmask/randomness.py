@@ -30,7 +30,6 @@ class Purpose(IntEnum):
 
     ORDER = 1  # the order of units on the wheel
     TURN = 2  # how far the wheel is turned
-    FORCED = 3  # the unit hidden where the window holds none
     FATE = 4  # masked, random or kept
     REPLACEMENT = 5  # the random token
     LENGTH = 6  # of a run

@@ -1,11 +1,12 @@
 """The laws of corruption, over every policy."""
 
 import dataclasses
+import itertools
 import json
 
 import numpy as np
 import pytest
-from corruption_cases import MASK, VOCABULARY, batch, batches, law, rates
+from corruption_cases import KINDS, MASK, VOCABULARY, batch, batches, law, rates
 from scipy import stats
 
 from unmask.corruption import policy, units
@@ -38,12 +39,26 @@ def test_what_was_hidden_can_be_restored_to_the_byte(name, rows, rate):
 
 @EVERY
 @law(rows=batches(), rate=rates)
-def test_special_tokens_and_padding_are_never_hidden_and_every_row_predicts(name, rows, rate):
+def test_special_tokens_and_padding_are_never_hidden(name, rows, rate):
     corrupted = policy.corrupt(rows, policy_named(name, rate), VOCABULARY, seed=4)
     may = units.eligible(rows, VOCABULARY)
     assert not (corrupted.hidden & ~may).any()
-    assert (corrupted.hidden.any(axis=1) == (may.any(axis=1) & (rate > 0))).all()
     assert rows.ids[corrupted.hidden].tolist() == corrupted.targets.tolist()
+
+
+@pytest.mark.parametrize("name", policy.policies_with(lambda each: not each.timed))
+def test_the_mean_rate_over_draws_is_the_asked_one_at_every_length(name):
+    asked = policy_named(name).rate
+    deviations = []
+    cases = itertools.product(sorted(KINDS), [5, 6, 7, 9, 12, 17, 25, 40, 60])
+    for seed, (kind, length) in enumerate(cases):  # a seed for each: the turns of one seed are the same in all
+        rows = batch(rows=4000, length=length + 2, kind=kind, seed=seed)
+        hidden = policy.corrupt(rows, policy_named(name), VOCABULARY, seed=seed).hidden.sum(axis=1) / length
+        error = hidden.std() / np.sqrt(len(hidden))
+        deviations.append((hidden.mean() - asked) / max(error, asked / 1000))
+    # 45 cases a policy: each within four standard errors, and all of them together within three
+    assert np.abs(deviations).max() < 4
+    assert abs(np.sum(deviations)) < 3 * np.sqrt(len(deviations))
 
 
 @EVERY

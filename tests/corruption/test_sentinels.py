@@ -111,7 +111,7 @@ def test_rolled_no_position_is_favoured_and_the_rate_does_not_drift(tokens):
     hidden = segmented(tokens, 20_000)
     share = hidden.mean(axis=0)
     assert np.abs(share - share.mean()).max() < 6 * np.sqrt(0.15 / len(hidden))
-    assert abs(share.mean() - 0.15) < 0.01 or tokens * 0.15 < 1.5  # at least one is hidden of a short row
+    assert abs(share.mean() - 0.15) < 3 * np.sqrt(0.15 / len(hidden) / tokens)
 
 
 @law(rows=batches(), rate=rates)

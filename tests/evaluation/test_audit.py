@@ -91,10 +91,9 @@ def test_what_is_hidden_everywhere_favours_no_position():
 def test_every_policy_can_be_audited_on_a_data_directory(data, name):
     phrases = ["the king", "bread and butter"] if name in ("entity", "phrase", "collocation") else ()
     found = audit_data(data, name, length=64, blocks=150, phrases=phrases)
-    assert found.hidden > 0 and found.specials_hidden == found.specials_shown == found.silent == 0
-    assert abs(found.rate - found.asked) < (
-        0.02 if name == "diffusion" else 0.006
-    )  # whose times are spread over 150 rows
+    assert found.hidden > 0 and found.specials_hidden == found.specials_shown == 0
+    spread = {"diffusion": 0.02, "span": 0.02, "ngram": 0.01, "permutation": 0.01}  # of 150 rows of 62 tokens
+    assert abs(found.rate - found.asked) < spread.get(name, 0.006)
 
 
 def test_a_plan_and_a_rate_can_be_audited(data):

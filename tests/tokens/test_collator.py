@@ -209,6 +209,32 @@ def test_sentinels_train_an_encoder_decoder():
     assert T5ForConditionalGeneration(config)(**batch).loss.isfinite()
 
 
+@pytest.mark.parametrize("kind", SIZES)
+@pytest.mark.parametrize("name", ["token", "word", "span", "ngram"])
+def test_short_rows_hide_the_rate_that_was_asked_for(tokenizers, kind, name):
+    tokenizer = tokenizers[kind]
+    rows = [tokenizer(sentence)["input_ids"] for sentence in SENTENCES]
+    assert max(map(len, rows)) < 60
+    shares = []
+    collator = Collator(tokenizer, name, rate=0.15)
+    for epoch in range(400):
+        collator.set_epoch(epoch)
+        batch = collator(rows)
+        shares.append(((batch["labels"] != -100).sum(1) / (batch["attention_mask"].sum(1) - 2)).mean().item())
+    assert abs(np.mean(shares) - 0.15) < max(0.0015, 3 * np.std(shares) / np.sqrt(len(shares)))
+
+
+def test_a_batch_of_several_rows_always_predicts_something(tokenizer):
+    collator = Collator(tokenizer, "span", rate=0.02)
+    rows = ids(tokenizer, 2)
+    for epoch in range(100):
+        collator.set_epoch(epoch)
+        assert (collator(rows)["labels"] != -100).any()
+    collator.set_epoch(0)
+    alone = [collator([[*row[:-1], word, row[-1]]]) for row in rows for word in range(5, 45)]
+    assert any((batch["labels"] == -100).all() for batch in alone)  # one row alone is as it is drawn
+
+
 def test_permutations_train_xlnet_and_no_target_sees_itself_or_later_ones(tokenizer):
     rows = ids(tokenizer)
     batch = Collator(tokenizer, "permutation")(rows)

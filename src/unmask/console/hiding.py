@@ -111,12 +111,12 @@ def draw_audit(audited: Audited, *, colour: bool = True) -> Text:
         f"rate      {audited.rate:.2%}{target}; of nine rows in ten {audited.rate_low:.2%} to {audited.rate_high:.2%}\n"
     )
     drawing.append("shown     " + ", ".join(f"{kind} {share:.1%}" for kind, share in audited.split.items()) + "\n")
-    wrong = audited.specials_hidden + audited.specials_shown + audited.silent
+    wrong = audited.specials_hidden + audited.specials_shown
     drawing.append(
-        f"specials  {audited.specials_hidden} hidden, {audited.specials_shown} shown as replacements; "
-        f"{audited.silent} rows without a prediction\n",
+        f"specials  {audited.specials_hidden} hidden, {audited.specials_shown} shown as replacements\n",
         style="bold red" if colour and wrong else "",
     )
+    drawing.append(f"silent    {audited.silent:,} rows hide nothing in this draw\n")
     drawing.append(f"speed     {audited.tokens_per_second / 1e6:.1f} million tokens a second\n")
     drawing.append("\ntokens in a unit\n")
     names, shares = _lengths(audited)

@@ -32,7 +32,8 @@ def systematic_sample(units: Units, rate: Rates, draws: Draws) -> Flags:
     less than one unit. (Hiding units in random order until a budget is met does neither: it favours short
     units and overshoots by half a unit.)
 
-    Where the window holds no beginning, one unit is hidden, each as likely: every row predicts something.
+    Where the window holds no beginning, the row hides nothing: a rate that is asked for is a mean, and a row of
+    six tokens that had to hide one in every draw would hide 17 %.
     """
     return _turn(units, rate, draws, *draws.shuffle(Purpose.ORDER, units.counts))
 
@@ -50,9 +51,8 @@ def _turn(units: Units, rate: Rates, draws: Draws, order: Order, real: Flags) ->
 
     That a unit is as likely as any other rests on the turn, which is exact, and not on the order.
     """
-    window = rate * units.tokens
     begin = draws.per_row(Purpose.TURN) * units.tokens
-    end = begin + window
+    end = begin + rate * units.tokens
     over = end >= units.tokens  # the window goes round
     first, last = _units_before(units, order, real, begin, end - units.tokens * over)
     number = last - first + units.counts * over
@@ -62,10 +62,6 @@ def _turn(units: Units, rate: Rates, draws: Draws, order: Order, real: Flags) ->
     nth = np.arange(len(row)) + np.repeat(first - (np.cumsum(number) - number), number)
     nth -= units.counts[row] * (nth >= units.counts[row])
     hidden[units.first[row] + order[row, nth].astype(np.int64)] = True
-
-    empty = np.flatnonzero((number == 0) & (units.counts > 0) & (window > 0))
-    fallback = draws.per_row(Purpose.FORCED)[empty] * units.counts[empty]
-    hidden[units.first[empty] + fallback.astype(np.int64)] = True
     return hidden
 
 
@@ -99,14 +95,17 @@ def random_segmentation(units: Units, rate: float, draws: Draws, *, mean: float 
         interleaved          a b c x y d e f g z
         rolled by 3          g z … : without rolling, a row would always end in a hidden span
 
-    Hidden are n = rate × tokens, in n / mean spans. Unrolled, n is rounded as in T5; rolled, it is rounded up
-    or down at random, so that the rate of short rows does not drift.
+    Hidden are n = rate × tokens, in n / mean spans. Unrolled, n is rounded as in T5, to 1 at least; rolled, it is
+    rounded up or down at random, so that the rate of short rows does not drift: some of them hide nothing.
     """
     if mean < 1:
         raise BadInput(f"mean {mean} is the average length of a hidden span: at least 1")
     tokens = units.tokens
-    targets = np.floor(rate * tokens + draws.per_row(Purpose.ROUND)) if rolled else np.rint(rate * tokens)
-    hidden = np.clip(targets.astype(np.int64), int(rate > 0), np.maximum(tokens - 1, 1)) * (tokens > 0)
+    if rolled:
+        targets = np.floor(rate * tokens + draws.per_row(Purpose.ROUND))
+    else:
+        targets = np.maximum(np.rint(rate * tokens), rate > 0)
+    hidden = np.minimum(targets.astype(np.int64), np.maximum(tokens - 1, 1)) * (tokens > 0)
     shown = tokens - hidden
     spans = np.rint(hidden / mean).astype(np.int64)
     spans = np.maximum(np.minimum(spans, np.minimum(hidden, shown)), 1) * (tokens > 0)

@@ -113,7 +113,7 @@ def _build_answer(
     owner[place[starts] - 1] = owner[place[starts]]
     owner[place[last] + 1] = owner[place[last]]
 
-    real = np.arange(sizes.max(initial=0)) < sizes[:, None]
+    real = np.arange(sizes.max(initial=1)) < sizes[:, None]  # a column at least, which a decoder begins with
     ids = np.full(real.shape, vocabulary.pad, dtype=np.int32)
     ids[real] = flat
     documents = np.zeros(real.shape, dtype=np.int32)

@@ -31,6 +31,7 @@ from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.sentinels import sentinel_vocabulary
 
 Example = Sequence[int] | Mapping[str, Any]
+ATTEMPTS = 64  # at a prediction
 IGNORED = -100  # transformers' label of a position that is not predicted
 
 
@@ -85,11 +86,23 @@ class Collator:
             raise BadInput("a batch of no examples cannot be collated")
         fields = [dict(example) if isinstance(example, Mapping) else {"input_ids": example} for example in examples]
         blocks = self._blocks(fields)
-        corrupted = corrupt_at(blocks, self.masking, self.vocabulary, seed=self.seed)
+        corrupted = self._corrupt(blocks)
         batch = _model_inputs(blocks, corrupted)
         if "token_type_ids" in fields[0] and corrupted.answer is None:
             batch["token_type_ids"] = _pad([example["token_type_ids"] for example in fields], blocks.ids.shape[1], 0)
         return {self.prefix + name: torch.from_numpy(array) for name, array in batch.items()}
+
+    def _corrupt(self, blocks: Blocks) -> Corrupted:
+        """The examples of a batch, drawn again where none of its rows hides anything.
+
+        A short row may well hide nothing, but others' loops divide by the number of predictions: a batch without any
+        would have a loss of 0/0. A batch of one row is left as it is drawn, for there it would change the rate.
+        """
+        for attempt in range(ATTEMPTS if len(blocks.ids) > 1 else 1):
+            corrupted = corrupt_at(blocks, self.masking, self.vocabulary, seed=self.seed + attempt)
+            if len(corrupted.targets):
+                break
+        return corrupted
 
     def _blocks(self, fields: list[dict[str, Any]]) -> Blocks:
         """The examples as corruption takes them: padded, their words known, each with a number of its own."""
