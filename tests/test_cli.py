@@ -426,6 +426,34 @@ def test_collocations_are_written_to_be_edited_and_never_written_over(inside: Ru
     assert json.loads(done.stdout)["phrases"][0]["text"] in out.read_text()
 
 
+def test_hidden_phrases_need_no_list_the_data_is_mined_and_the_list_can_be_edited(
+    inside: Run, data: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(data, tmp_path / "data")
+    words = (
+        "show",
+        "Nobody likes bread and butter.",
+        "--model",
+        folder,
+        "--policy",
+        "collocation",
+        "--rate",
+        1,
+        "--json",
+    )
+    first = inside(*words)
+    assert "collocations mined, kept in" in " ".join(first.stderr.split())
+    units = len({piece["unit"] for piece in json.loads(first.stdout)["pieces"]})
+    (folder / "collocations.txt").write_text("Nobody likes bread and butter\n")
+    second = inside(*words)
+    assert "1 collocation from" in " ".join(second.stderr.split())
+    assert len({piece["unit"] for piece in json.loads(second.stdout)["pieces"]}) == 2 < units  # it, and the full stop
+    training = ("pretrain", folder, "--out", tmp_path / "run", "--recipe", "ernie-tiny", "--steps", 2, "--json")
+    assert json.loads(inside(*training).stdout)["steps"] == 2
+    assert inside("verify", folder).returncode == 0
+    assert inside("plan", "--recipe", "ernie-tiny", "--data", folder, "--hardware", "A100", "--json").returncode == 0
+
+
 def test_what_cannot_be_hidden_is_one_line(inside: Run, data: Path, make_model: Make, tmp_path: Path) -> None:
     model = make_model()
     refused(inside("show", "a cat", "--model", tmp_path / "nowhere"), 3, "nowhere: does not exist")
@@ -435,7 +463,9 @@ def test_what_cannot_be_hidden_is_one_line(inside: Run, data: Path, make_model: 
     refused(inside("show", "a cat", "--model", model, "--rate", "1.5"), 3, "1.5")
     refused(inside("show", "", "--model", model), 3, "nothing to hide")
     refused(inside("audit", tmp_path / "nowhere"), 3, "nowhere: does not exist")
-    refused(inside("audit", data, "--policy", "phrase"), 3, "give --phrases")
+    refused(inside("audit", data, "--policy", "phrase kind=verse"), 3, "give --phrases")
+    xlm_r = ("pretrain", data, "--out", tmp_path / "run", "--recipe", "xlm-r-tiny", "--steps", 1)
+    refused(inside(*xlm_r), 3, "unmask prepare … --languages file")
     refused(inside("audit", data, "--rate", "-0.1"), 3, "-0.1")
     refused(inside("audit", data, "--length", 2), 3, "length 2")
     refused(inside("collocations", data, "--longest", 1), 3, "longest 1")

@@ -1,4 +1,5 @@
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
@@ -101,6 +102,9 @@ def test_a_plan_and_a_rate_can_be_audited(data):
     assert abs(found.rate - 0.3) < 0.006
 
 
-def test_spans_without_phrases_are_asked_for(data):
-    with pytest.raises(BadInput, match="policy 'entity' hides spans"):
-        audit_data(data, "entity")
+def test_spans_that_nobody_marked_are_mined_and_audited(data, tmp_path):
+    folder = shutil.copytree(data, tmp_path / "data")
+    assert audit_data(folder, "collocation", length=64, blocks=150).lengths.get(3, 0) > 0
+    assert (folder / "collocations.txt").exists()
+    with pytest.raises(BadInput, match="policy 'verse' hides spans"):
+        audit_data(folder, "entity kind=verse")

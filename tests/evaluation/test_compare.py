@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -137,6 +138,13 @@ def test_operations_become_as_many_steps_as_they_pay_for(data: Path) -> None:
     assert entry.budget == Budget(steps=7)
 
 
+def test_recipes_of_phrases_are_compared_at_once(data: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(data, tmp_path / "data"))
+    recipes = [recipe_named(name, length=32, batch_size=8) for name in ("pmi-tiny", "ernie-tiny")]
+    compared = compare(folder, tmp_path / "out", recipes, Budget(tokens=2 * 8 * 32))
+    assert [each.steps for each in compared.runs] == [2, 2] and (folder / "entities.txt").exists()
+
+
 @pytest.mark.parametrize(
     ("names", "settings", "line"),
     [
@@ -145,7 +153,7 @@ def test_operations_become_as_many_steps_as_they_pay_for(data: Path) -> None:
         (("bert-tiny",), {"budget": Budget()}, "give one of --minutes, --tokens or --flops"),
         (("bert-tiny",), {"flops": 1e9}, "give one of --minutes, --tokens or --flops"),
         (("bert-tiny",), {"budget": Budget(), "flops": -1.0}, "--flops -1.0: give a number above 0"),
-        (("bert-tiny", "pmi-tiny"), {}, "pmi-tiny: .*phrases"),
+        (("bert-tiny", "xlm-r-tiny"), {}, "xlm-r-tiny: .*--languages file"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line_before_anything_is_trained(

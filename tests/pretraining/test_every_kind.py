@@ -171,8 +171,11 @@ def test_the_stages_of_a_training_follow_their_objectives(data: Path) -> None:
         ("causal", {"policy": "span"}, "--policy span: the objective causal takes text as it is; leave --policy out"),
         ("diffusion", {"policy": "token"}, "--policy token: the objective diffusion learns from what diffusion hide"),
         ("bert", {"policy": "sentinel"}, "--policy sentinel: the objective mlm learns from what collocation, entity"),
-        ("ernie", {}, "has none of that kind: give --phrases, a file with a phrase a line"),
-        ("pmi", {}, r"has none of that kind: give --phrases, .* \(unmask collocations makes one\)"),
+        (
+            "ernie",
+            {"policy": "entity kind=verse"},
+            "policy 'verse' hides spans, .* give --phrases, a file with a phrase",
+        ),
     ],
 )
 def test_what_does_not_fit_is_one_line_with_what_does(

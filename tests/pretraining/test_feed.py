@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from unmask.errors import BadInput
 from unmask.pretraining.feed import Feed
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.settings import PretrainSettings, Recipe
@@ -109,10 +109,14 @@ def test_a_list_of_phrases_stands_instead_of_what_the_data_marks(marked: Path, t
     assert feed.preparer.spans == {} and whole(batches, [vocabulary["towns"], vocabulary["is"]], 2)
 
 
-def test_spans_that_nobody_marked_are_asked_for(data: Path, marked: Path) -> None:
-    for where, policy in ((data, "entity"), (marked, "token until 0.5; collocation")):
-        with pytest.raises(BadInput, match=r"has none of that kind: give --phrases"):
-            feed_of(replace(SETTINGS, policy=policy), where)
+def test_what_nobody_marked_is_mined_and_hidden_whole(marked: Path, tmp_path: Path) -> None:
+    data = Path(shutil.copytree(marked, tmp_path / "data"))
+    feed = feed_of(replace(SETTINGS, policy="entity 0.5, collocation 0.5"), data)
+    assert set(feed.preparer.spans) == {"entity"} and set(feed.preparer.marks) == {"collocation"}
+    feed = feed_of(replace(SETTINGS, policy="collocation"), data)
+    vocabulary = Dataset.open(data).tokenizer().get_vocab()
+    batches = [micro.batch for step in range(20) for micro in micro_batches_of(feed, step)]
+    assert whole(batches, [vocabulary["xx"], vocabulary["yy"]], 2)
 
 
 def test_without_packing_each_row_is_one_document_and_widths_are_few(data: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 import torch
 
+import unmask
 from unmask.errors import BadInput, Damaged, Interrupted, Refused, Terminated
 from unmask.inference.fill import fill_blanks
 from unmask.models.load import load_model
@@ -285,7 +287,7 @@ def test_every_policy_that_hides_in_place_trains(data: Path, tmp_path: Path, pol
     ("policy", "line"),
     [
         ("sentinel", "--policy sentinel: the objective mlm learns from what collocation, entity, ngram"),
-        ("entity", "has none of that kind: give --phrases"),
+        ("entity kind=verse", "has none of that kind: give --phrases"),
         ("nonsense", "nonsense"),
     ],
 )
@@ -304,6 +306,45 @@ def test_a_tokenizer_of_another_kind_than_was_published_is_told(
     for name in ("tiny", "roberta-tiny"):
         train(data, tmp_path / name, recipe_named(name, length=32, batch_size=4), steps=1)
     assert len(said) == 1 and "roberta was published with a bpe tokenizer" in said[0] and "wordpiece" in said[0]
+
+
+def test_a_recipe_of_phrases_trains_on_any_data_at_once_and_says_what_it_mined(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(pretrain, "say", said.append)
+    folder = Path(shutil.copytree(data, tmp_path / "data"))
+    for name in ("pmi-tiny", "ernie-tiny"):
+        plan = recipe_named(name, length=32, batch_size=4)
+        assert train(folder, tmp_path / name, plan, steps=3).steps == 3
+    assert "collocations mined, kept in" in said[0]
+    assert "collocations from" in said[1] and str(folder / "collocations.txt") in said[1]
+
+
+def test_a_run_goes_on_with_the_mined_list_it_began_with_and_with_no_other(
+    data: Path, tmp_path: Path, interrupted: Callable[..., AbstractContextManager[None]]
+) -> None:
+    folder = Path(shutil.copytree(data, tmp_path / "data"))
+    plan = recipe_named("pmi-tiny", length=32, batch_size=4)
+    whole = train(folder, tmp_path / "whole", plan, steps=4)
+    with interrupted(2), pytest.raises(Interrupted):
+        train(folder, tmp_path / "run", plan, steps=4)
+    mined = (folder / "collocations.txt").read_bytes()
+    (folder / "collocations.txt").write_text("bread and butter\n")
+    with pytest.raises(Refused, match="cannot go on: phrases was"):
+        train(folder, tmp_path / "run", plan, steps=4, resume=True)
+    (folder / "collocations.txt").unlink()  # then it is mined again, the same
+    resumed = train(folder, tmp_path / "run", plan, steps=4, resume=True)
+    assert resumed.weights_sha256 == whole.weights_sha256 and (folder / "collocations.txt").read_bytes() == mined
+
+
+def test_one_language_is_told_and_trained_on(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(pretrain, "say", said.append)
+    unmask.prepare(corpus, out=tmp_path / "data", languages="file", vocab_size=300, valid=0.1)
+    plan = recipe_named("xlm-r-tiny", length=32, batch_size=4)
+    assert train(tmp_path / "data", tmp_path / "run", plan, steps=1).steps == 1
+    assert "has one language, text: there is nothing to sample; for one language there is --recipe roberta" in said[-1]
 
 
 def test_signals_are_left_alone_in_a_thread(data: Path, tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ from scipy.stats import chi2
 from unmask.corruption.schedule import MaskingSchedule, corrupt_at, parse_schedule
 from unmask.corruption.units import eligible
 from unmask.errors import BadInput
-from unmask.progress import task
+from unmask.progress import say, task
 from unmask.records import Blocks, Corrupted, Flags, Integers, Reals, Vocabulary
 from unmask.results import Audited
 from unmask.tokens.pack import AROUND, cut_documents, pack_pieces, read_blocks
 from unmask.tokens.spans.lexicon import Lexicon, mark_phrases
-from unmask.tokens.spans.marked import Spans, mark_blocks, marked_spans
-from unmask.tokens.spans.phrases import phrase_lexicon
+from unmask.tokens.spans.lists import marking_for
+from unmask.tokens.spans.marked import Spans, mark_blocks
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.sentinels import sentinels_for
 
@@ -52,12 +52,12 @@ def audit_data(
         raise BadInput(f"length {length} and blocks {blocks}: give a length over {AROUND} and 1 block or more")
     if masking.needs_sentinels:
         dataset = dataset.with_sentinels(sentinels_for(masking, length))
-    spans = {} if phrases else marked_spans(dataset, masking, split)
-    batches = _audit_blocks(dataset, split, length, blocks, seed, spans)
-    if phrases:
-        lexicon = phrase_lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
-        for kind in masking.span_kinds:
-            batches = _with_phrases(batches, lexicon, dataset.vocabulary, kind)
+    marking = marking_for(dataset, masking, split, phrases)
+    for line in marking.lines:
+        say(line)
+    batches = _audit_blocks(dataset, split, length, blocks, seed, marking.spans)
+    for kind, lexicon in marking.lexicons.items():
+        batches = _with_phrases(batches, lexicon, dataset.vocabulary, kind)
     return audit(batches, masking, dataset.vocabulary, seed=seed)
 
 

@@ -5,7 +5,8 @@ In: a tokenizer, a text and a policy. Out: a `Shown`, which JSON can hold and `u
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from transformers import PreTrainedTokenizerFast
@@ -13,13 +14,19 @@ from transformers import PreTrainedTokenizerFast
 from unmask.corruption.policy import POLICIES
 from unmask.corruption.schedule import MaskingSchedule, corrupt_at, parse_schedule
 from unmask.errors import BadInput
-from unmask.records import Blocks, Corrupted, Vocabulary
+from unmask.progress import say
+from unmask.records import SPAN_KINDS, Blocks, Corrupted, Vocabulary
 from unmask.results import Shown, ShownToken
 from unmask.tokens.spans.lexicon import mark_phrases
+from unmask.tokens.spans.lists import listed_phrases
 from unmask.tokens.spans.phrases import phrase_lexicon
+from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.store.manifest import COLLOCATIONS, ENTITIES, MANIFEST
 from unmask.tokens.tokenizer.encode import encode
 from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.sentinels import add_sentinels, sentinel_vocabulary
+
+Phrases = Sequence[str] | Mapping[str, Sequence[str]]  # the same for every kind of span, or by the kind
 
 
 def show_text(
@@ -29,7 +36,7 @@ def show_text(
     *,
     rate: float | str | None = None,
     seed: int = 0,
-    phrases: Sequence[str] = (),
+    phrases: Phrases = (),
 ) -> Shown:
     """One text under one policy, or a schedule of several; `phrases` are what entity, phrase and collocation mark."""
     masking = parse_schedule(policy, rate)
@@ -40,9 +47,12 @@ def show_text(
         vocabulary = vocabulary_of(tokenizer)
     blocks = _row(tokenizer, text, vocabulary)
     for kind in masking.span_kinds:
-        if not phrases:
-            raise BadInput(f"policy {kind!r} hides spans: give --phrases, a file with a phrase a line")
-        blocks = mark_phrases(blocks, phrase_lexicon(tokenizer, phrases), vocabulary, kind=kind)
+        if (kind_phrases := _of_kind(phrases, kind)) is None:
+            raise BadInput(
+                f"policy {kind!r} hides spans: give --phrases, a file with a phrase a line, "
+                "or a data directory as --model, whose lists are taken"
+            )
+        blocks = mark_phrases(blocks, phrase_lexicon(tokenizer, kind_phrases), vocabulary, kind=kind)
     return _show_row(policy, blocks, masking, vocabulary, tokenizer, seed)
 
 
@@ -52,11 +62,36 @@ def show_all(
     *,
     rate: float | str | None = None,
     seed: int = 0,
-    phrases: Sequence[str] = (),
+    phrases: Phrases = (),
 ) -> list[Shown]:
     """One text under every policy; those that hide marked spans need phrases."""
-    names = [name for name, how in POLICIES.items() if phrases or not how.properties.needs_spans]
+    names = [
+        name
+        for name, how in POLICIES.items()
+        if not how.properties.needs_spans or _of_kind(phrases, str(how.settings["kind"])) is not None
+    ]
     return [show_text(tokenizer, text, name, rate=rate, seed=seed, phrases=phrases) for name in names]
+
+
+def phrases_of_data(path: Path, policy: str | None) -> dict[str, list[str]]:
+    """What a policy hides whole by the lists of a data directory; without a policy, what lists that are there say."""
+    if not (path / MANIFEST).is_file():
+        return {}
+    dataset = Dataset.open(path)
+    if policy is None:
+        are_there = all((path / name).exists() for name in (COLLOCATIONS, ENTITIES))
+        kinds = list(SPAN_KINDS) if are_there else []
+    else:
+        kinds = parse_schedule(policy).span_kinds
+    phrases, lines = listed_phrases(dataset, kinds)
+    for line in lines:
+        say(line)
+    return phrases
+
+
+def _of_kind(phrases: Phrases, kind: str) -> Sequence[str] | None:
+    """The phrases of a kind; none where nobody said any."""
+    return phrases.get(kind) if isinstance(phrases, Mapping) else phrases or None
 
 
 def _with_sentinels(tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:

@@ -214,6 +214,10 @@ class ImaginedDataset(Dataset):
         """Nothing is marked."""
         return {}
 
+    def languages(self, name: str) -> Integers:
+        """One language."""
+        return np.zeros(1, dtype=np.int64)
+
 
 @dataclass(frozen=True)
 class RepeatedToken:

@@ -54,7 +54,7 @@ def forecast(
     if not 0 < utilisation <= 1:
         raise BadInput(f"--utilisation {utilisation}: give a share of the peak, such as 0.4")
     settings, is_imagined = recipe.settings, isinstance(data, ImaginedDataset)
-    pretraining = Pretraining.of(data, without_marks(recipe) if is_imagined else recipe, seed)
+    pretraining = Pretraining.of(data, without_marks(recipe), seed)  # nothing is mined for a plan
     cost = cost_of(pretraining)
     on_this_machine = hardware is None
     computing = Computing(precision=precision or "float32")

@@ -6,7 +6,6 @@ settings say is read once, in `Pretraining.of`: what is learnt, what is hidden, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from math import isfinite
@@ -19,7 +18,7 @@ from torch.nn import Module
 from unmask.corruption.policy import policies_with
 from unmask.corruption.schedule import MaskingSchedule, parse_schedule
 from unmask.errors import BadInput
-from unmask.files import json_digest, sha256_of
+from unmask.files import sha256_of
 from unmask.models.families.family import FAMILIES, build_model
 from unmask.models.init import set_unigram_bias
 from unmask.objectives.curriculum import Curriculum, parse_curriculum
@@ -32,9 +31,8 @@ from unmask.pretraining.validation import TITLES, MaskedValidation
 from unmask.progress import say
 from unmask.results import Trained
 from unmask.tokens.sample import Sampling
-from unmask.tokens.spans.lexicon import Lexicon
-from unmask.tokens.spans.marked import Spans, marked_spans
-from unmask.tokens.spans.phrases import phrase_lexicon, read_phrases
+from unmask.tokens.spans.lists import Marking, marking_for
+from unmask.tokens.spans.phrases import read_phrases
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.sentinels import sentinels_for
 from unmask.training.budget import Budget
@@ -59,9 +57,8 @@ class Pretraining:
     seed: int
     curriculum: Curriculum
     masking: MaskingSchedule | None
-    phrases: tuple[str, ...] = ()  # of the list that stands instead of what the data marks
-    lexicons: Mapping[str, Lexicon] = field(default_factory=dict)  # of these phrases, by the kind of span
-    spans: Mapping[str, Spans] = field(default_factory=dict)  # as the data marks them
+    marking: Marking = field(default_factory=Marking)  # what is hidden whole
+    sampling: Sampling | None = None  # languages that are more alike in size than the text has them
 
     @classmethod
     def of(cls, dataset: Dataset, recipe: Recipe, seed: int = 0) -> Pretraining:
@@ -71,17 +68,10 @@ class Pretraining:
         masking = masking_for(settings, curriculum)
         if masking is not None and masking.needs_sentinels:
             dataset = dataset.with_sentinels(sentinels_for(masking, settings.length))
-        phrases: tuple[str, ...] = ()
-        lexicons: dict[str, Lexicon] = {}
-        spans: dict[str, Spans] = {}
-        if settings.phrases is not None:
-            phrases = tuple(read_phrases(settings.phrases))
-        if masking is not None and phrases:
-            lexicon = phrase_lexicon(dataset.tokenizer(), phrases, dataset.segmenter())
-            lexicons = dict.fromkeys(masking.span_kinds, lexicon)
-        elif masking is not None:
-            spans = marked_spans(dataset, masking, "train")
-        return cls(recipe, dataset, seed, curriculum, masking, phrases, lexicons, spans)
+        sampling = None if settings.smoothing is None else Sampling(dataset.languages("train"), settings.smoothing)
+        phrases = () if settings.phrases is None else read_phrases(settings.phrases)
+        marking = marking_for(dataset, masking, "train", phrases)
+        return cls(recipe, dataset, seed, curriculum, masking, marking, sampling)
 
     @property
     def objective(self) -> TextObjective[Any]:
@@ -91,7 +81,6 @@ class Pretraining:
     def batches(self) -> MaskedBatches:
         """The blocks of every epoch, with something hidden."""
         settings, dataset = self.recipe.settings, self.dataset
-        languages = None if settings.smoothing is None else dataset.languages("train")
         return MaskedBatches(
             stream=dataset.split("train"),
             vocabulary=dataset.vocabulary,
@@ -100,11 +89,11 @@ class Pretraining:
             batch_size=settings.batch_size,
             micro_batch=min(settings.micro_batch, settings.batch_size),
             seed=self.seed,
-            marks=self.lexicons,
-            spans=self.spans,
+            marks=self.marking.lexicons,
+            spans=self.marking.spans,
             redraw=not settings.static_masks,
             packs=FAMILIES[self.recipe.family].packs,
-            sampling=None if languages is None else Sampling(languages, settings.smoothing or 0.0),
+            sampling=self.sampling,
         )
 
     def feed(self, steps: int) -> Feed:
@@ -144,7 +133,7 @@ class Pretraining:
             settings={
                 "recipe": asdict(recipe),
                 "data": self.dataset.fingerprint,
-                "phrases": json_digest(list(self.phrases)) if self.phrases else None,
+                "phrases": self.marking.digest,
             },
             figures=TITLES,
             build=self.learner,
@@ -209,7 +198,7 @@ def pretrain(
     """Train a recipe on a data directory, or go on with a run that was stopped."""
     dataset = Dataset.open(data)
     pretraining = Pretraining.of(dataset, recipe, seed)
-    say_if_unusual(recipe.family, dataset)
+    say_what_is_unusual(pretraining)
     finished_run = run_job(
         pretraining.job(),
         out,
@@ -240,14 +229,22 @@ def pretrain(
     )
 
 
-def say_if_unusual(family: str, dataset: Dataset) -> None:
-    """A line where the text was cut by another kind of tokenizer than the family was published with."""
+def say_what_is_unusual(pretraining: Pretraining) -> None:
+    """A line each: another tokenizer than was published, languages that are one, what is hidden whole by lists."""
+    dataset, family = pretraining.dataset, pretraining.recipe.family
     published, kind = FAMILIES[family].tokenizer, dataset.tokenizer_kind()
     if published is not None and kind != published:
         say(
             f"[yellow]{family} was published with a {published} tokenizer, and {dataset.path} has a {kind} one: "
             f"for the published method, prepare with --tokenizer {published}[/]"
         )
+    if pretraining.sampling is not None and len(names := dataset.manifest["languages"]) == 1:
+        say(
+            f"[yellow]{dataset.path} has one language, {names[0]}: there is nothing to sample; "
+            "for one language there is --recipe roberta[/]"
+        )
+    for line in pretraining.marking.lines:
+        say(line)
 
 
 def export(pretraining: Pretraining, learner: Module, finished_run: FinishedRun) -> None:

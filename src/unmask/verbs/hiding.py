@@ -32,7 +32,8 @@ def show(
         policy: What is hidden: token, word, span, ngram, sentinel and so on, or "span 0.7, token 0.3".
         all: Every policy on the same text; entity, phrase and collocation if there are phrases.
         rate: How much is hidden, such as 0.15; the policy's published rate if not given.
-        phrases: A file with a phrase a line, for the policies entity, phrase and collocation.
+        phrases: A file with a phrase a line, for the policies entity, phrase and collocation; else the lists of the
+            data directory, mined if there are none.
         seed: Which positions are hidden.
     """
     from unmask.models.locate import tokenizer_directory
@@ -40,11 +41,13 @@ def show(
     if not texts:
         raise BadInput('nothing to show: give a text, such as "The cat sat on the mat."')
     directory = tokenizer_directory(Path(model))  # a wrong path is told before anything heavy is loaded
-    from unmask.inference.show import show_all, show_text
+    from unmask.inference.show import Phrases, phrases_of_data, show_all, show_text
     from unmask.tokens.spans.phrases import read_phrases
     from unmask.tokens.tokenizer.load import load_tokenizer
 
-    phrase_list = read_phrases(phrases) if phrases is not None else ()
+    phrase_list: Phrases = (
+        read_phrases(phrases) if phrases is not None else phrases_of_data(Path(model), None if all else policy)
+    )
     tokenizer = load_tokenizer(directory)
     results: list[Shown] = []
     for text in (text for _, text in standard_input()) if texts == ("-",) else texts:
@@ -78,7 +81,8 @@ def audit(
         rate: How much is hidden, such as 0.15; the policy's published rate if not given.
         length: Tokens in a block.
         blocks: How many blocks of the training text, at the most.
-        phrases: A file with a phrase a line, for the policies entity, phrase and collocation; else as the data marks.
+        phrases: A file with a phrase a line, for the policies entity, phrase and collocation; else as the data marks,
+            or its lists, mined if there are none.
         seed: Which blocks, and which positions are hidden.
     """
     from unmask.tokens.store.manifest import read_manifest

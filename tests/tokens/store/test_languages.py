@@ -76,5 +76,5 @@ def test_folders_tell_languages_too_and_anything_else_is_one_line(tmp_path: Path
 
 
 def test_data_without_languages_is_refused_for_xlm_r_in_one_line(data: Path) -> None:
-    with pytest.raises(BadInput, match=r"does not tell the languages .* prepare it with --languages file"):
+    with pytest.raises(BadInput, match=r"xlm-r samples them: make it with unmask prepare … --languages file"):
         Pretraining.of(Dataset.open(data), recipe_named("xlm-r-tiny", length=32)).job()

@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unmask.errors import BadInput, Damaged
+from unmask.errors import Damaged
 from unmask.records import Blocks, Ids, Integers
 from unmask.tokens.pack import AROUND, Packing
 from unmask.tokens.store.shards import Growing
 
 if TYPE_CHECKING:  # a process that only reads spans needs neither a tokenizer nor a finder
-    from unmask.corruption.schedule import MaskingSchedule
     from unmask.tokens.spans.find import Span
-    from unmask.tokens.store.dataset import Dataset
     from unmask.tokens.tokenizer.encode import EncodedText
 
 
@@ -119,15 +117,3 @@ def mark_blocks(blocks: Blocks, packing: Packing, spans: Mapping[str, Spans]) ->
                 marks[kind][row, column : column + size] = stretches.marks(start, start + size)
             column += size + AROUND
     return replace(blocks, spans={**blocks.spans, **marks})
-
-
-def marked_spans(dataset: Dataset, masking: MaskingSchedule, split: str) -> dict[str, Spans]:
-    """The spans that a schedule hides, as they are marked in the data."""
-    spans = dataset.spans(split)
-    for kind in masking.span_kinds:
-        if kind not in spans:
-            raise BadInput(
-                f"policy {kind!r} hides spans, and {dataset.path} has none of that kind: give --phrases, a file with a "
-                "phrase a line (unmask collocations makes one), or mark them with unmask prepare"
-            )
-    return {kind: spans[kind] for kind in masking.span_kinds}

@@ -49,21 +49,38 @@ def wordless_tokens(tokenizer: PreTrainedTokenizerFast) -> Flags:
 
 def write_phrases(phrases: Iterable[Phrase], path: Path) -> None:
     """Write a list that `read_phrases` takes, after a person has struck out lines or added some."""
+    with explain_disk_errors(path):
+        path.write_text(phrase_lines(phrases), encoding="utf-8")
+
+
+def phrase_lines(phrases: Iterable[Phrase]) -> str:
+    """Collocations as the lines of a list."""
     lines = [f"{phrase.score:.2f}\t{phrase.count}\t{phrase.text}\n" for phrase in phrases]
     header = "# Collocations, best first: score, count, phrase. Strike out lines, or add phrases of your own.\n"
-    with explain_disk_errors(path):
-        path.write_text(header + "".join(lines), encoding="utf-8")
+    return header + "".join(lines)
 
 
 def read_phrases(path: Path | str) -> list[str]:
-    """The phrases of a file, one a line."""
+    """The phrases of a file, one a line; a file that has none is no list."""
     path = Path(path)
+    phrases = parse_phrases(read_content(path), path)
+    if not phrases:
+        raise BadInput(f"{path}: holds no phrase; write one a line")
+    return phrases
+
+
+def read_content(path: Path) -> bytes:
+    """What is in a file of phrases."""
     try:
-        lines = path.read_bytes().split(b"\n")
+        return path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def parse_phrases(content: bytes, path: Path) -> list[str]:
+    """The phrases that a file says, one a line."""
     phrases = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(content.split(b"\n"), start=1):
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
@@ -71,8 +88,6 @@ def read_phrases(path: Path | str) -> list[str]:
         if text.startswith("#") or not (phrase := " ".join(text.rpartition("\t")[2].split())):
             continue
         phrases.append(phrase)
-    if not phrases:
-        raise BadInput(f"{path}: holds no phrase; write one a line")
     return phrases
 
 

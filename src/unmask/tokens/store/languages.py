@@ -83,8 +83,8 @@ def read_languages(path: Path, manifest: dict[str, Any], split: str) -> Integers
     """The language of each document of a split of a data directory."""
     if "languages" not in manifest:
         raise BadInput(
-            f"{path}: does not tell the languages of its documents apart, which are sampled by language; "
-            "prepare it with --languages file (en.txt, de.txt, …) or --languages folder"
+            f"{path}: does not say which language each document is in, by which xlm-r samples them: make it with "
+            "unmask prepare … --languages file (en.txt, de.txt, …) or --languages folder"
         )
     try:
         numbers: Integers = np.load(path / split / FILE, allow_pickle=False)
