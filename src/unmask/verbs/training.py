@@ -131,7 +131,8 @@ def pretrain(
             entity and phrase (ERNIE), collocation (PMI-masking), sentinel (T5's span corruption), permutation (XLNet's
             PLM), diffusion (MDLM, LLaDA); "span 0.7, token 0.3" mixes them, "token until 0.5; word" lets one follow.
         rate: How much is hidden: 0.15, or a schedule such as "linear 0.3 0.15".
-        phrases: A file with a phrase a line for entity, phrase and collocation, instead of what the data marks.
+        phrases: A file with a phrase a line for entity, phrase and collocation, instead of what the data marks, or what
+            is mined from it where it marks nothing.
         static_masks: Hide the same tokens in every epoch, instead of others each time.
         length: Tokens in a block.
         batch_size: Blocks in a step.

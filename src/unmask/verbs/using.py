@@ -73,7 +73,7 @@ def compare(
         flops: The budget of each in floating-point operations, such as 1e15.
         probe_texts: A JSONL file with a text and its label on each line, for a probe of your own.
         probe_tags: A file with a token, a tab and its tag on each line, blank lines between sentences, for another.
-        phrases: A file with a phrase a line, for recipes that hide phrases.
+        phrases: A file with a phrase a line, for recipes that hide phrases; without it they are mined from the data.
         length: Tokens in a block.
         batch_size: Blocks in a step.
         seed: Where the weights, the order of the blocks and the hidden positions come from.

@@ -10,6 +10,7 @@ manifest and loads no engine: the tokenizer and the text are read when they are 
     train/ valid/                        shards; train/counts.npy says how often each id occurs; spans.entity.npy and
                                          its like where spans are marked
     quarantine.jsonl                     the lines that could not be read, if any
+    collocations.txt entities.txt        what was mined of the text later, for a person to edit; not in the manifest
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ alone, so it stays there when documents are added.
 | `train/`, `valid/` | the same documents in the same order, as tokens |
 | `train/counts.npy` | how often each token id occurs in `train` |
 {marked}| `quarantine.jsonl` | lines that could not be read: file, line and reason; absent when there were none |
+| `collocations.txt`, `entities.txt` | what belongs together in the text, if a training has looked for it: yours to edit |
 
 The tokens are numpy arrays in shards. A document never crosses two shards, and has no special tokens around it.
 
@@ -57,5 +58,6 @@ The tokens are numpy arrays in shards. A document never crosses two shards, and 
     ids, word_starts = stream.read(0, int(stream.ends[0]))    # the first document
     print(data.tokenizer().decode(ids), next(data.texts("train")))
 
-The same input and settings give this directory again, byte for byte. Do not edit it: make another.
+The same input and settings give this directory again, byte for byte. Do not edit it, but for the two lists:
+make another.
 """
