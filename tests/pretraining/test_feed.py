@@ -109,10 +109,12 @@ def test_a_list_of_phrases_stands_instead_of_what_the_data_marks(marked: Path, t
     assert feed.preparer.spans == {} and whole(batches, [vocabulary["towns"], vocabulary["is"]], 2)
 
 
-def test_what_nobody_marked_is_mined_and_hidden_whole(marked: Path, tmp_path: Path) -> None:
+def test_what_nobody_marked_is_mined_and_what_its_list_says_is_hidden_whole(marked: Path, tmp_path: Path) -> None:
     data = Path(shutil.copytree(marked, tmp_path / "data"))
     feed = feed_of(replace(SETTINGS, policy="entity 0.5, collocation 0.5"), data)
     assert set(feed.preparer.spans) == {"entity"} and set(feed.preparer.marks) == {"collocation"}
+    assert "zz zz zz" in (data / "collocations.txt").read_text()
+    (data / "collocations.txt").write_text("xx yy\n")
     feed = feed_of(replace(SETTINGS, policy="collocation"), data)
     vocabulary = Dataset.open(data).tokenizer().get_vocab()
     batches = [micro.batch for step in range(20) for micro in micro_batches_of(feed, step)]
