@@ -18,7 +18,7 @@ class PretrainSettings:
     objective: str = "mlm"  # what is learnt, as `objectives.curriculum` reads it: "causal until 0.5; mlm"
     policy: str | None = "token"  # what is hidden, as `corruption.schedule` reads it: "span 0.7, token 0.3"
     rate: str | None = "linear 0.3 0.15"  # falling, which beats constant (Ankner et al. 2024); none: the policy's own
-    phrases: str | None = None  # a list of what entity, phrase and collocation hide whole; none: the data's marks or lists
+    phrases: str | None = None  # a list of what entity, phrase and collocation hide whole; none: what the data has
     smoothing: float | None = None  # languages are sampled with their shares to this power; none: as the text has them
     static_masks: bool = False  # the same blocks and the same hidden tokens in every epoch
     dropout: float = 0.0  # none for a single pass over the data

@@ -39,7 +39,7 @@ alone, so it stays there when documents are added.
 | `train/`, `valid/` | the same documents in the same order, as tokens |
 | `train/counts.npy` | how often each token id occurs in `train` |
 {marked}| `quarantine.jsonl` | lines that could not be read: file, line and reason; absent when there were none |
-| `collocations.txt`, `entities.txt` | what belongs together in the text, if a training has looked for it: yours to edit |
+| `collocations.txt`, `entities.txt` | what belongs together, once a training has mined it: yours to edit |
 
 The tokens are numpy arrays in shards. A document never crosses two shards, and has no special tokens around it.
 
