@@ -108,18 +108,27 @@ def test_the_installed_command_and_the_module_are_the_same(command: Run) -> None
 
 USAGE = [
     ([], "no command given: choose one of"),
-    (["fil"], "unknown command 'fil'"),
     (["--jsno"], "unknown command '--jsno'"),
-    (["prepare", "x"], "--out"),
-    (["prepare", "x", "--out"], "'--out'"),
-    (["fill"], "MODEL"),
-    (["fill", "run", "--tpo", "5"], "--tpo, 5; perhaps you meant: --top"),
-    (["fill", "run", "--top", "five"], "--top: invalid literal for int() with base 10: 'five'"),
-    (["evaluate", "run"], "DATA"),
-    (["show", "a text"], "--model"),
-    (["audit", "data", "--policy"], "--policy"),
-    (["collocations"], "DATA"),
-    (["pretrain", "data", "--out", "run", "--minutes", "ten"], "--minutes"),
+    (["prepare", "x"], "--out PATH is missing: the data directory to write"),
+    (["prepare", "x", "--out"], "--out needs a value: a path"),
+    (["fill"], "MODEL is missing: a run, or any directory"),
+    (["fill", "run", "--tpo", "5"], "--tpo: there is no such option; did you mean --top?"),
+    (["fill", "run", "a", "--targets"], "--targets needs a value: a text"),
+    (["evaluate", "run"], "DATA is missing"),
+    (["evaluate"], "MODEL and DATA are missing"),
+    (["evaluate", "run", "data", "more"], "more: is one word too many: unmask evaluate takes MODEL DATA"),
+    (["show", "a text"], "--model PATH is missing"),
+    (["audit", "data", "--policy"], "--policy needs a value"),
+    (["collocations"], "DATA is missing"),
+    (["prepare", "a.txt", "--out", "data", "b.txt"], "b.txt: stands apart; give all SOURCES together"),
+    (
+        ["prepare", "a.txt", "--out", "data", "--cased", "no"],
+        "--cased takes no value; leave no out, or give --no-cased",
+    ),
+    (["prepare", "a.txt", "--out", "data", "--no-overwrite"], "leave --overwrite out"),
+    (["pretrain", "data", "--out", "run", "--resume=yes"], "--resume takes no value; leave yes out"),
+    (["pretrain", "data", "--out", "run", "--learning-rate", "1"], "--learning-rate: there is no such option; see"),
+    (["pretrain", "data", "-o", "run", "--steps", "1"], "-o: there is no such option"),
 ]
 
 
@@ -132,6 +141,60 @@ def test_wrong_usage_is_one_line_that_names_the_option(
     done = inside(*words)
     refused(done, 2, line)
     assert "--help" in done.stderr
+
+
+PRETRAIN = ["pretrain", "data", "--out", "run"]
+VALUES = [
+    ([*PRETRAIN, "--minutes", "abc"], "--minutes abc: give a number"),
+    ([*PRETRAIN, "--minutes=abc"], "--minutes abc: give a number"),
+    ([*PRETRAIN, "--minutes", "nan"], "--minutes nan: give a number that is finite"),
+    ([*PRETRAIN, "--epochs", "inf"], "--epochs inf: give a number that is finite"),
+    ([*PRETRAIN, "--minutes", "-1"], "--minutes -1.0: give a number above 0"),
+    ([*PRETRAIN, "--steps", "0"], "--steps 0: give a number above 0"),
+    ([*PRETRAIN, "--steps", "1.5"], "--steps 1.5: give a whole number"),
+    ([*PRETRAIN, "--tokens", "1e6"], "--tokens 1e6: give a whole number: --tokens 1000000"),
+    ([*PRETRAIN, "--tokens", "2,000,000"], "give a whole number: --tokens 2000000"),
+    ([*PRETRAIN, "--steps", "1", "--save-seconds", "-1"], "--save-seconds -1.0: give 0 or more"),
+    (
+        [*PRETRAIN, "--steps", "1", "--device", "gpu"],
+        "--device gpu: choose one of auto, cuda, mps, cpu; did you mean cuda?",
+    ),
+    ([*PRETRAIN, "--steps", "1", "--precision", "bf16"], "did you mean bfloat16?"),
+    ([*PRETRAIN, "--steps", "1", "--precision", "int4"], "--precision int4: choose one of float32, bfloat16, float16"),
+    (
+        [*PRETRAIN, "--steps", "1", "--recipe", "elektra-mini"],
+        "--recipe elektra-mini: there is no such recipe; did you mean electra-mini?",
+    ),
+    ([*PRETRAIN, "--steps", "1", "--objective", "mml"], "no objective is called 'mml': did you mean mlm?"),
+    ([*PRETRAIN, "--minutes", ""], "--minutes is empty: a variable that is not set?"),
+    (["fill", "run", "a [MASK]", "--top", "five"], "--top five: give a whole number"),
+    (["demo", "--minutes", "-1"], "--minutes -1.0: give a number above 0"),
+]
+
+
+@pytest.mark.parametrize(("words", "line"), VALUES, ids=[" ".join(words) for words, _ in VALUES])
+def test_a_value_that_cannot_be_used_is_bad_input_that_names_the_option_and_the_value(
+    words: list[str], line: str, inside: Run, tmp_path: Path
+) -> None:
+    refused(inside(*words, cwd=tmp_path), 3, line)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rates_and_policies_that_there_are_not_are_named(inside: Run, data: Path, tmp_path: Path) -> None:
+    training = ("pretrain", data, "--out", tmp_path / "run", "--steps", 1)
+    for words, line in (
+        (("--rate", "1.5"), "rate 1.5 is not a share of the tokens"),
+        (("--rate", "much"), "rate 'much' is not understood"),
+        (("--policy", "tokn"), "no policy is called 'tokn': did you mean token?"),
+        (("--policy", "span 0.5, wrod 0.5"), "no policy is called 'wrod': did you mean word?"),
+        (("--policy", "nothing"), "no policy is called 'nothing': there are token, word"),
+    ):
+        refused(inside(*training, *words), 3, line)
+    assert not (tmp_path / "run").exists()
+
+
+def test_help_and_a_command_is_the_help_of_that_command(inside: Run) -> None:
+    assert inside("help", "verify").stdout == inside("verify", "--help").stdout
 
 
 def test_settings_are_read_from_the_signature() -> None:
@@ -298,7 +361,7 @@ def test_a_flag_that_has_another_name_now_is_told_its_name(inside: Run, words: t
 
 
 def test_an_empty_word_is_not_taken_for_this_folder(inside: Run, tmp_path: Path) -> None:
-    refused(inside("prepare", "", "--out", tmp_path / "data"), 2, "an argument is empty: a variable that is not set?")
+    refused(inside("prepare", "", "--out", tmp_path / "data"), 3, "an argument is empty: a variable that is not set?")
 
 
 def test_two_budgets_or_none_are_refused(inside: Run, data: Path, tmp_path: Path) -> None:

@@ -24,16 +24,9 @@ from unmask.errors import EXIT_CODES, BadInput, Damaged, Interrupted, NoSpace, U
 from unmask.results import to_json
 from unmask.verbs.arguments import Location
 from unmask.verbs.commands import COMMANDS, LINED
+from unmask.verbs.mistakes import WrongUsage, empty_word, find_mistake, unknown_command
 
-USAGE = 2
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
-RENAMED = {
-    "--rows": "--batch-size",
-    "--micro": "--micro-batch",
-    "--checkpointing": "--recompute",
-    "--classify": "--probe-texts",
-    "--tag": "--probe-tags",
-}
 UNUSABLE = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
@@ -65,14 +58,15 @@ def run(words: Sequence[str]) -> int:
     if name == "--version" or (name in COMMANDS and "--version" in flags):
         print(f"unmask {__version__}")
         return 0
+    if name == "help" and arguments:
+        return run([arguments[0], "--help"])
     if name in ("-h", "--help", "help"):
         print(overview())
         return 0
     if name not in COMMANDS:
-        problem = f"unknown command {name!r}" if name else "no command given"
-        return _fail(f"{problem}: choose one of {', '.join(COMMANDS)} (unmask --help explains them)", USAGE)
+        raise unknown_command(name)
     if "" in arguments and COMMANDS[name] not in LINED:  # as a path it would mean this folder
-        return _fail("an argument is empty: a variable that is not set?", USAGE)
+        raise BadInput(empty_word(arguments))
     call, as_json = read_settings(COMMANDS[name], arguments)
     _silence_libraries()
     first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun started, one speaks
@@ -109,17 +103,19 @@ def read_settings(verb: Callable[..., Any], words: Sequence[str]) -> tuple[Calla
     import tyro
 
     markers = (tyro.conf.DisallowNone, tyro.conf.PositionalMetavarFromFieldName)
-    output = io.StringIO()
+    output, mistake = io.StringIO(), None
     try:
         with redirect_stderr(output):
-            return tyro.cli(_as_question(verb), prog=f"unmask {verb.__name__}", args=words, config=markers)
+            answer = tyro.cli(_as_question(verb), prog=f"unmask {verb.__name__}", args=words, config=markers)
     except SystemExit as leaving:
-        if leaving.code:
-            for word in words:
-                if (flag := word.partition("=")[0]) in RENAMED:
-                    sys.exit(_fail(f"{flag} is now {RENAMED[flag]}; see unmask {verb.__name__} --help", USAGE))
-            sys.exit(_fail(f"{_in_one_line(output.getvalue())}; see unmask {verb.__name__} --help", USAGE))
-        raise
+        if not leaving.code:  # it was asked for help
+            raise
+        mistake = WrongUsage(_in_one_line(output.getvalue()))
+    mistake = find_mistake(verb, words) or mistake
+    if mistake is not None:
+        stop = "" if str(mistake).endswith("?") else ";"
+        raise type(mistake)(f"{mistake}{stop} see unmask {verb.__name__} --help")
+    return answer
 
 
 def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], Any], bool]]:

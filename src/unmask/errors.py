@@ -7,6 +7,7 @@ under its name: `unmask.BadInput`, and so on.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 
@@ -76,8 +77,50 @@ class Terminated(UnmaskError):
 ERRORS: tuple[type[UnmaskError], ...] = (UnmaskError, *UnmaskError.__subclasses__())
 EXIT_CODES: dict[int, str] = {
     0: "success",
-    2: "usage: an unknown command or option (the line says which)",
+    2: "usage: an unknown command or option, or a missing one (the line says which)",
     **{error.code: error.meaning for error in ERRORS},
 }
+ALIKE = 0.75  # difflib's ratio, from which on two names are one misspelt: "explain" and "plan" have 0.73
+SHORT = 3  # letters, below which beginning alike means nothing
+
+
+def did_you_mean(name: str, names: Iterable[str], meant: Mapping[str, str] | None = None) -> str:
+    """A question that names the one thing which was probably meant, or nothing where none is near.
+
+    `meant` has words of another spelling altogether that people use for some of the names.
+
+    >>> did_you_mean("elektra", ["bert", "electra"]), did_you_mean("fp16", ["float16"], {"fp16": "float16"})
+    ('did you mean electra?', 'did you mean float16?')
+    >>> did_you_mean("serve", ["show", "verify"])
+    ''
+    """
+    near = nearest_name(name, names, meant)
+    return f"did you mean {near}?" if near else ""
+
+
+def nearest_name(name: str, names: Iterable[str], meant: Mapping[str, str] | None = None) -> str | None:
+    """The one name that was probably meant: by its meaning, its letters, or its beginning if no other begins so.
+
+    >>> nearest_name("mml", ["mlm", "causal"]), nearest_name("batch", ["batch-size", "length"])
+    ('mlm', 'batch-size')
+    """
+    from difflib import get_close_matches
+
+    word = name.lower().replace("_", "-")
+    if meant and word in meant:
+        return meant[word]
+    spellings = {each.lower(): each for each in names}
+    if matches := get_close_matches(word, spellings, n=1, cutoff=ALIKE):
+        return spellings[matches[0]]
+    mixed_up = [each for each in spellings if sorted(each) == sorted(word)]
+    begun = [each for each in spellings if min(len(each), len(word)) >= SHORT and _begins_alike(each, word)]
+    candidates = mixed_up or begun
+    return spellings[candidates[0]] if len(candidates) == 1 else None
+
+
+def _begins_alike(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
 if not TYPE_CHECKING:  # a type checker sees the classes as they stand, and could not follow this
     __all__ = [error.__name__ for error in ERRORS]

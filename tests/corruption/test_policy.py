@@ -159,5 +159,10 @@ def test_a_bad_setting_is_one_clear_line(settings, line):
 
 
 def test_an_unknown_policy_names_those_there_are():
-    with pytest.raises(BadInput, match="no policy is called 'tokn': there are token"):
+    with pytest.raises(BadInput, match="no policy is called 'none': there are token"):
+        policy_named("none")
+
+
+def test_a_misspelt_policy_is_told_which_was_meant():
+    with pytest.raises(BadInput, match=r"no policy is called 'tokn': did you mean token\?"):
         policy_named("tokn")

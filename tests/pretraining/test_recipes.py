@@ -21,6 +21,15 @@ def test_every_kind_comes_in_every_size_and_is_mini_if_none_is_named(kind: str) 
     assert [made.size for made in sizes] == ["tiny", "mini", "small", "base"] and recipe_named(kind).size == "mini"
 
 
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("elektra-mini", "electra-mini"), ("bert-mnii", "bert-mini"), ("modernbret", "modernbert"), ("smal", "small")],
+)
+def test_a_misspelt_recipe_is_told_which_was_meant(name: str, near: str) -> None:
+    with pytest.raises(BadInput, match=f"--recipe {name}: there is no such recipe; did you mean {near}\\?$"):
+        recipe_named(name)
+
+
 def test_an_unknown_recipe_is_told_with_all_there_are() -> None:
     with pytest.raises(BadInput, match=r"--recipe gpt5-mini: there is no such recipe; kinds are modernbert, bert, .*"):
         recipe_named("gpt5-mini")

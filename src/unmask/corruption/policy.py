@@ -31,7 +31,7 @@ from unmask.corruption.select import (
 from unmask.corruption.sentinels import expand_sentinels, replace_by_sentinels
 from unmask.corruption.settings import NO_USUAL, spell_setting
 from unmask.corruption.units import Units
-from unmask.errors import BadInput
+from unmask.errors import BadInput, did_you_mean
 from unmask.randomness import Draws
 from unmask.records import Blocks, Corrupted, Flags, Ids, PolicyProperties, Vocabulary
 
@@ -193,7 +193,8 @@ def _settings_for(function: Callable[..., object], settings: Mapping[str, Any]) 
 def composition_named(name: str) -> Composition:
     """How the policy of a name works."""
     if name not in POLICIES:
-        raise BadInput(f"no policy is called {name!r}: there are {', '.join(POLICIES)}")
+        near = did_you_mean(name, POLICIES)
+        raise BadInput(f"no policy is called {name!r}: {near or 'there are ' + ', '.join(POLICIES)}")
     return POLICIES[name]
 
 

@@ -50,7 +50,7 @@ class Blank:
 
 def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
     """Prepare, hide, train, measure and fill, telling the story on the way."""
-    console = progress.console()
+    console, budget = progress.console(), Budget(minutes=minutes)
     data, run = out / "data", out / "run"
     shutil.rmtree(run, ignore_errors=True)
     chapter(console, "1", "Prepare", "the documentation that is already on this machine becomes tokens")
@@ -70,7 +70,7 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
     model = untrained_model(dataset, plan.family, plan.size, plan.settings.length, seed)
     texts = [blank.text for blank in blanks]
     before = fill_blanks(model, texts, top=5)
-    trained = pretrain(data, run, plan, Budget(minutes=minutes), seed=seed)
+    trained = pretrain(data, run, plan, budget, seed=seed)
     evaluated = evaluate(run, data)
     console.print(improvement(run, evaluated))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from unmask.errors import BadInput
+from unmask.errors import BadInput, did_you_mean
 from unmask.objectives.causal import Causal
 from unmask.objectives.diffusion import Diffusion
 from unmask.objectives.mlm import MLM
@@ -100,7 +100,8 @@ def objective_named(name: str) -> TextObjective[Any]:
     """The objective of a name, its own or one that it is published by."""
     if name not in NAMES:
         names = [" or ".join((objective.name, *objective.also)) for objective in OBJECTIVES.values()]
-        raise BadInput(f"no objective is called {name!r}: there are {', '.join(names)}")
+        near = did_you_mean(name, NAMES)
+        raise BadInput(f"no objective is called {name!r}: {near or 'there are ' + ', '.join(names)}")
     return NAMES[name]
 
 

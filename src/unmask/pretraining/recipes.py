@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from unmask.corruption.schedule import parse_schedule
-from unmask.errors import BadInput
+from unmask.errors import BadInput, did_you_mean
 from unmask.models.families.sizes import SIZES
 from unmask.objectives.curriculum import Curriculum, parse_curriculum
 from unmask.pretraining.settings import PretrainSettings, Recipe
@@ -85,7 +85,8 @@ def recipe_named(name: str, **changes: Any) -> Recipe:
     kind = kind or DEFAULT_KIND
     if kind not in KINDS or size not in SIZES:
         kinds, sizes = ", ".join(KINDS), ", ".join(SIZES)
-        raise BadInput(f"--recipe {name}: there is no such recipe; kinds are {kinds}, in the sizes {sizes}: bert-mini")
+        names = f"kinds are {kinds}, in the sizes {sizes}: bert-mini"
+        raise BadInput(f"--recipe {name}: there is no such recipe; {_similar_recipe(name) or names}")
     usual = SETTINGS[size]
     usual = replace(usual, optimizing=usual.optimizing.slower(KINDS[kind].slower))
     settings = replace(usual, **{**KINDS[kind].settings, **changes})
@@ -98,6 +99,23 @@ def recipe_named(name: str, **changes: Any) -> Recipe:
     if "objective" in changes and "policy" not in changes:
         settings = with_fitting_policy(settings, curriculum, changes.get("rate"))
     return Recipe(name=name, family=KINDS[kind].family, size=size, settings=settings)
+
+
+def recipe_names() -> list[str]:
+    """Every name that `recipe_named` takes: kinds, sizes, and both together.
+
+    >>> [name for name in recipe_names() if name.endswith("mini")][:3]
+    ['mini', 'modernbert-mini', 'bert-mini']
+    """
+    return [*KINDS, *SIZES, *(f"{kind}-{size}" for kind in KINDS for size in SIZES)]
+
+
+def _similar_recipe(name: str) -> str:
+    """The recipe that was probably meant; a size that is right says nothing of the kind."""
+    kind, _, size = name.rpartition("-")
+    if size in SIZES:
+        return did_you_mean(kind, KINDS).replace("?", f"-{size}?")
+    return did_you_mean(name, recipe_names())
 
 
 def with_fitting_policy(settings: PretrainSettings, curriculum: Curriculum, rate: str | None) -> PretrainSettings:

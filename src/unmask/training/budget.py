@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from math import inf
 
 from unmask.errors import BadInput
 from unmask.progress import task
@@ -37,7 +38,7 @@ class Budget:
         if len(budgets) > 1:
             raise BadInput(f"one budget is enough, not {' and '.join('--' + name for name in budgets)}")
         for name, value in budgets.items():
-            if not value > 0:
+            if not 0 < value < inf:
                 raise BadInput(f"--{name} {value}: give a number above 0")
 
     @property

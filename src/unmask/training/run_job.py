@@ -46,6 +46,10 @@ class Saving:
     report: bool = True  # plot.png and report.html
     tensorboard: bool = False
 
+    def __post_init__(self) -> None:
+        if not self.seconds >= 0:
+            raise BadInput(f"--save-seconds {self.seconds}: give 0 or more")
+
 
 def run_job(
     job: Job,

@@ -12,6 +12,22 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 COMMANDS: dict[str, Callable[..., Any]] = {}
 LINED: set[Callable[..., Any]] = set()  # that take the lines of standard input for texts that were not given
+# what people who come from elsewhere type, and what it is called here
+MEANT = {
+    **dict.fromkeys(("train", "pretraining", "fit"), "pretrain"),
+    **dict.fromkeys(("resume", "continue"), "pretrain --resume"),
+    **dict.fromkeys(("tokenize", "tokenise", "preprocess", "clean", "encode", "ingest"), "prepare"),
+    **dict.fromkeys(("mask", "corrupt", "hide", "preview"), "show"),
+    **dict.fromkeys(("predict", "infer", "unmask", "fill-mask", "fillmask"), "fill"),
+    **dict.fromkeys(("eval", "test", "measure", "perplexity", "ppl"), "evaluate"),
+    **dict.fromkeys(("status", "ls", "list", "history"), "runs"),
+    **dict.fromkeys(("monitor", "follow", "tail"), "watch"),
+    **dict.fromkeys(("check", "checksum", "fsck"), "verify"),
+    **dict.fromkeys(("estimate", "cost", "dry-run"), "plan"),
+    **dict.fromkeys(("benchmark", "bench"), "compare"),
+    **dict.fromkeys(("phrases", "pmi"), "collocations"),
+    **dict.fromkeys(("version",), "--version"),
+}
 
 
 def verb(function: Verb) -> Verb:

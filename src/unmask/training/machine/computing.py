@@ -22,7 +22,7 @@ import torch
 from torch.nn import Module
 from transformers import PreTrainedModel
 
-from unmask.errors import BadInput
+from unmask.errors import BadInput, did_you_mean
 from unmask.models.kernels import use_cpu_kernels
 from unmask.models.layers import layers_of
 from unmask.training.machine.processor import half_precision_works
@@ -34,6 +34,9 @@ DEVICES: dict[str, Callable[[], bool]] = {  # the best first
     "cpu": lambda: True,
 }
 BACKEND = "inductor"  # of torch.compile
+# what others call them
+MEANT = {"gpu": "cuda", "nvidia": "cuda", "rocm": "cuda", "metal": "mps", "x86": "cpu"}
+MEANT |= {"bf16": "bfloat16", "fp16": "float16", "half": "float16", "fp32": "float32", "single": "float32"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +55,8 @@ class Computing:
             ("precision", self.precision, tuple(PRECISIONS)),
         ):
             if value not in choices:
-                raise BadInput(f"--{name} {value}: choose one of {', '.join(choices)}")
+                near = did_you_mean(value, choices, MEANT)
+                raise BadInput(f"--{name} {value}: choose one of {', '.join(choices)}{near and f'; {near}'}")
 
 
 PLAIN = Computing()
