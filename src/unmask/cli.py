@@ -103,7 +103,8 @@ def read_settings(verb: Callable[..., Any], words: Sequence[str]) -> tuple[Calla
     import tyro
 
     markers = (tyro.conf.DisallowNone, tyro.conf.PositionalMetavarFromFieldName)
-    output, mistake = io.StringIO(), None
+    output = io.StringIO()
+    mistake: UnmaskError | None = None
     try:
         with redirect_stderr(output):
             answer = tyro.cli(_as_question(verb), prog=f"unmask {verb.__name__}", args=words, config=markers)

@@ -111,8 +111,10 @@ def recipe_names() -> list[str]:
 
 
 def _similar_recipe(name: str) -> str:
-    """The recipe that was probably meant; a size that is right says nothing of the kind."""
+    """The recipe that was probably meant; a size that is right says nothing of the kind, nor a kind of the size."""
     kind, _, size = name.rpartition("-")
+    if kind in KINDS:
+        return did_you_mean(size, SIZES).replace("mean ", f"mean {kind}-")
     if size in SIZES:
         return did_you_mean(kind, KINDS).replace("?", f"-{size}?")
     return did_you_mean(name, recipe_names())

@@ -1,8 +1,8 @@
 """What is wrong with the words of a command, in one line that names the option, the word and what would do.
 
 In: a verb and the words after it. Out: an error of its kind. A command or an option that is unknown, missing or one too
-many is a wrong usage; a value that an option cannot take is bad input. tyro reads the words; this explains why it could not,
-and refuses what tyro reads and no command can use: numbers that are not finite, an option for several values with none.
+many is a wrong usage; a value that an option cannot take is bad input. tyro reads the words; this explains why it could
+not, and refuses what tyro reads and no command can use: numbers that are not finite, several values of which none came.
 """
 
 from __future__ import annotations
