@@ -47,6 +47,7 @@ ELSEWHERE = {
     "verbs/arguments.py": "test_verbs.py and test_cli.py: what verbs take",
     "verbs/commands.py": "test_surface.py and test_cli.py",
     "verbs/data.py": "test_verbs.py and test_cli.py",
+    "verbs/environment.py": "planning/test_examination.py and verbs/test_shells.py",
     "verbs/hiding.py": "test_verbs.py and test_cli.py",
     "verbs/journey.py": "demo/test_journey.py",
     "verbs/using.py": "test_verbs.py and test_cli.py",

@@ -21,6 +21,8 @@ VERBS = [
     "evaluate",
     "compare",
     "fill",
+    "doctor",
+    "completion",
 ]
 RESULTS = {
     "Demonstrated",
@@ -47,6 +49,11 @@ RESULTS = {
     "Comparison",
     "ComparedRun",
     "Probed",
+    "Examined",
+    "LibraryStatus",
+    "ExtraStatus",
+    "GpuStatus",
+    "CompletionScript",
 }
 ERRORS = {
     "UnmaskError",

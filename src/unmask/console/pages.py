@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unmask.console.documents import document_counts
+from unmask.console.examination import Verbatim, draw_examination
 from unmask.console.hiding import draw_audit, draw_legend, draw_shown
 from unmask.console.layout import draw_page, draw_table, fact_line, next_command, title_line
 from unmask.console.plan import draw_plan
@@ -29,8 +30,10 @@ from unmask.results import (
     Breakdown,
     Collocated,
     Comparison,
+    CompletionScript,
     Demonstrated,
     Evaluated,
+    Examined,
     Filled,
     Guess,
     Planned,
@@ -205,6 +208,12 @@ NOT_DEFINED = (
 
 draw_result.register(RunList, draw_runs)
 draw_result.register(RunStatus, draw_run)
+draw_result.register(Examined, draw_examination)
+
+
+@draw_result.register
+def _(result: CompletionScript) -> RenderableType:
+    return Verbatim(result.script)
 
 
 def _few_documents(count: int) -> list[RenderableType]:

@@ -134,14 +134,16 @@ def this_machine(precision: str = SINGLE) -> Hardware:
     )
 
 
-def product_speed(precision: str) -> float:
-    """Operations a second of a matrix product on this machine's processors, the best of a few trials."""
+def product_speed(precision: str, seconds: float = float("inf")) -> float:
+    """Operations a second of a matrix product on this machine's processors, the best of a few trials in these seconds."""
     matrix = torch.ones(SIDE, SIDE, dtype=PRECISIONS[precision])
-    best = float("inf")
+    best, begin = float("inf"), time.perf_counter()
     for _ in range(TRIALS):
         start = time.perf_counter()
         matrix @ matrix
         best = min(best, time.perf_counter() - start)
+        if time.perf_counter() - begin > seconds:
+            break
     return 2 * SIDE**3 / best
 
 
