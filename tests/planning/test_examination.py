@@ -112,4 +112,4 @@ def test_what_follows_is_said_only_where_it_differs() -> None:
         "torch uses 2 of 4 cores: OMP_NUM_THREADS=4 gives it all",
     ]
     with_gpu = replace(HEALTHY, gpus=(GpuStatus(name="A100", memory=80_000_000_000),))
-    assert [*examination._advice(with_gpu, {})][0].startswith("pretrain takes the GPU by itself")
+    assert next(iter(examination._advice(with_gpu, {}))).startswith("pretrain takes the GPU by itself")

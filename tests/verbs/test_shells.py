@@ -22,7 +22,8 @@ printf '%s\\n' "${COMPREPLY[@]}"
 ZSH_ASKS = """
 zmodload zsh/zpty
 zpty shell "PS1= zsh -f -i"
-zpty -w shell "autoload -Uz compinit; compinit -u -D; source {script}; bindkey '^T' list-choices; LISTMAX=0; print rea''dy"
+zpty -w shell "autoload -Uz compinit; compinit -u -D; source {script}"
+zpty -w shell "bindkey '^T' list-choices; LISTMAX=0; print rea''dy"
 zpty -r shell said '*ready*'
 zpty -n -w shell "{line}"$'\\x14'
 sleep 2

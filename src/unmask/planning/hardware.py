@@ -135,7 +135,7 @@ def this_machine(precision: str = SINGLE) -> Hardware:
 
 
 def product_speed(precision: str, seconds: float = float("inf")) -> float:
-    """Operations a second of a matrix product on this machine's processors, the best of a few trials in these seconds."""
+    """Operations a second of a matrix product on this machine's processors, the best of a few quick trials."""
     matrix = torch.ones(SIDE, SIDE, dtype=PRECISIONS[precision])
     best, begin = float("inf"), time.perf_counter()
     for _ in range(TRIALS):

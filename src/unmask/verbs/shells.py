@@ -1,7 +1,7 @@
 """Completion scripts: what a shell offers after `unmask`, for each command its options and what they take.
 
-In: the table of commands and the options of each. Out: a script for bash, zsh or fish that stands by itself: no Python is
-started for a TAB. Values are offered where they are names (recipes, policies); everything else is a path or a word of
+In: the table of commands and the options of each. Out: a script for bash, zsh or fish that stands by itself: no Python
+is started for a TAB. Values are offered where they are names (recipes, policies); everything else is a path or a word of
 the user's own.
 """
 
@@ -63,14 +63,15 @@ def summary_of(verb: Callable[..., Any]) -> str:
 
 def bash_script(commands: Commands) -> str:
     """For bash: source it, or put it where bash-completion looks."""
-    values, flags, places = [], [], []
+    values: list[str] = []
+    flags: list[str] = []
+    places: list[str] = []
     for name, verb in commands.items():
         options = options_of(verb)
         for option in options:
             if names := values_of(option):
-                (places if option.positional else values).append(
-                    f"        {name}{'' if option.positional else f':{option.flag}'}) _unmask_words {' '.join(names)} ;;"
-                )
+                asked, cases = (name, places) if option.positional else (f"{name}:{option.flag}", values)
+                cases.append(f"        {asked}) _unmask_words {' '.join(names)} ;;")
         paths = "|".join(f"{name}:{option.flag}" for option in options if _takes_path(option))
         values += [f"        {paths}) _unmask_paths ;;"] if paths else []
         words = "|".join(f"{name}:{option.flag}" for option in options if _takes_word(option))
@@ -148,10 +149,8 @@ def _zsh_spec(option: Option) -> list[str]:
     if option.kind is bool:
         return [shlex.quote(f"{flag}[{purpose}]") for flag in option.flags]
     names = values_of(option)
-    if names:
-        action = f"({' '.join(names)})"
-    else:
-        action = "_files" if option.kind is Path or option.positional else " "
+    others = "_files" if option.kind is Path or option.positional else " "
+    action = f"({' '.join(names)})" if names else others
     if option.positional:
         return [shlex.quote(f"{'*' if option.several else ''}:{option.name}:{action}")]
     return [shlex.quote(f"{'*' if option.several else ''}{option.flag}=[{purpose}]:{option.name}:{action}")]
