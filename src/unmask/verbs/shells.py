@@ -1,8 +1,8 @@
 """Completion scripts: what a shell offers after `unmask`, for each command its options and what they take.
 
 In: the table of commands and the options of each. Out: a script for bash, zsh or fish that stands by itself: no Python
-is started for a TAB. Values are offered where they are names (recipes, policies); everything else is a path or a word of
-the user's own.
+is started for a TAB. Values are offered where they are names (recipes, policies); all else is a path or a word of the
+user's own.
 """
 
 from __future__ import annotations
