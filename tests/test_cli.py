@@ -169,6 +169,7 @@ VALUES = [
     ([*PRETRAIN, "--minutes", ""], "--minutes is empty: a variable that is not set?"),
     (["fill", "run", "a [MASK]", "--top", "five"], "--top five: give a whole number"),
     (["demo", "--minutes", "-1"], "--minutes -1.0: give a number above 0"),
+    (["completion", "bsah"], "SHELL bsah: give one of bash, zsh, fish; did you mean bash?"),
 ]
 
 

@@ -140,10 +140,12 @@ def _unknown_flag(flag: str, flags: dict[str, Option]) -> WrongUsage:
 def _without_place(
     verb: Callable[..., Any], word: str, positions: int, switch: Option | None, apart: bool
 ) -> Iterator[UnmaskError]:
-    """Whether a word is one too many; it may have been meant for a flag before it that takes none."""
+    """Whether a word is wrong at its place or one too many; it may have been meant for a flag before it that takes none."""
     places = [option for option in options_of(verb) if option.positional]
     several = bool(places) and places[-1].several
     if positions <= len(places) or (several and not apart):
+        mistake = wrong_value(places[min(positions, len(places)) - 1], word)
+        yield from [mistake] if mistake else []
         return
     if re.match(r"-[A-Za-z]", word):
         yield WrongUsage(f"{word}: there is no such option")
