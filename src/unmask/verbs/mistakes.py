@@ -140,7 +140,7 @@ def _unknown_flag(flag: str, flags: dict[str, Option]) -> WrongUsage:
 def _without_place(
     verb: Callable[..., Any], word: str, positions: int, switch: Option | None, apart: bool
 ) -> Iterator[UnmaskError]:
-    """Whether a word is wrong at its place or one too many; it may have been meant for a flag before it that takes none."""
+    """Whether a word is wrong at its place, or one too many: meant for a flag before it that takes none, perhaps."""
     places = [option for option in options_of(verb) if option.positional]
     several = bool(places) and places[-1].several
     if positions <= len(places) or (several and not apart):
