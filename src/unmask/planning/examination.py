@@ -27,6 +27,7 @@ LITTLE_DISK = 2_000_000_000  # bytes: a run of mini with its checkpoints and rep
 LITTLE_MEMORY = 1_000_000_000  # bytes that are free: a step of mini takes about so much with torch itself
 SECONDS = 180  # for all trials; loading torch from a slow disk takes one of them
 PRODUCTS = ("float32", "bfloat16", "float16")
+SIDE = 512  # of the matrices: one product of 1024 in float16 takes 15 s on a busy processor without units for it
 PRODUCT_SECONDS = 1.0  # for each precision: one that the processor does not know can be a hundred times slower
 FASTER, SLOWER = 1.5, 0.67  # than float32, from which on it is worth saying: the rest of a step gains nothing
 BRINGS = {
@@ -161,7 +162,7 @@ def _try(trial: str) -> dict[str, Any]:
         return _see_machine()
     from unmask.planning.hardware import product_speed
 
-    return {"speed": product_speed(trial, seconds=PRODUCT_SECONDS)}
+    return {"speed": product_speed(trial, seconds=PRODUCT_SECONDS, side=SIDE)}
 
 
 def _see_machine() -> dict[str, Any]:

@@ -134,9 +134,9 @@ def this_machine(precision: str = SINGLE) -> Hardware:
     )
 
 
-def product_speed(precision: str, seconds: float = float("inf")) -> float:
+def product_speed(precision: str, *, seconds: float = float("inf"), side: int = SIDE) -> float:
     """Operations a second of a matrix product on this machine's processors, the best of a few quick trials."""
-    matrix = torch.ones(SIDE, SIDE, dtype=PRECISIONS[precision])
+    matrix = torch.ones(side, side, dtype=PRECISIONS[precision])
     best, begin = float("inf"), time.perf_counter()
     for _ in range(TRIALS):
         start = time.perf_counter()
@@ -144,7 +144,7 @@ def product_speed(precision: str, seconds: float = float("inf")) -> float:
         best = min(best, time.perf_counter() - start)
         if time.perf_counter() - begin > seconds:
             break
-    return 2 * SIDE**3 / best
+    return 2 * side**3 / best
 
 
 def fastest_here() -> str:
