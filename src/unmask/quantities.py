@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
 
 from unmask.results import Figure
@@ -70,6 +71,20 @@ def format_age(seconds: float) -> str:
         if round(seconds / smaller) * smaller >= length:
             return f"{seconds / length:.0f} {unit}"
     return f"{seconds:.0f} s"
+
+
+def spell_counts(counts: Mapping[str, int], most: int = 8) -> str:
+    """Counts in one line, the largest first; beyond the first few, how many are left.
+
+    >>> spell_counts({".pdf": 3, "no suffix": 1, ".bin": 12}), spell_counts({"a": 3, "b": 2, "c": 1}, most=2)
+    ('.bin 12, .pdf 3, no suffix 1', 'a 3, and 3 others')
+    """
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = ranked if len(ranked) <= most else ranked[: most - 1]
+    words = [f"{name} {count:,}" for name, count in shown]
+    if others := sum(count for _, count in ranked[len(shown) :]):
+        words.append(f"and {others:,} others")
+    return ", ".join(words)
 
 
 def with_interval(figure: Figure, form: str) -> tuple[str, str]:

@@ -133,6 +133,15 @@ def test_what_was_read_and_left_out_is_counted() -> None:
         assert said in text
 
 
+def test_files_passed_over_are_counted_by_suffix_with_what_would_read_them() -> None:
+    assert "passed over" not in printed(PREPARED)
+    text = printed(replace(PREPARED, passed_over={".bin": 12, ".pdf": 3, ".docx": 1}))
+    [row] = [line for line in text.splitlines() if "files passed over" in line]
+    assert row.split("passed over")[1].split() == ["16", ".bin", "12,", ".pdf", "3,", ".docx", "1"]
+    assert "pip install 'unmask[office]' reads .pdf and .docx" in text
+    assert "pip" not in printed(replace(PREPARED, passed_over={".bin": 12}))
+
+
 def test_damage_is_listed() -> None:
     assert "1 damaged" in printed(VERIFIED) and "00000.tokens.npy: changed" in printed(VERIFIED)
     assert "nothing damaged" in printed(replace(VERIFIED, damage=()))

@@ -132,6 +132,16 @@ def test_a_lone_document_is_for_training_and_of_two_one_is_held_out(tmp_path: Pa
     assert (two.counts["train"], two.counts["valid"]) == (1, 1)
 
 
+def test_files_that_are_passed_over_are_counted_by_kind_and_those_that_are_read_are_not(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("texts.txt", "a.odt", "b.odt", "c.bin", ".hidden.txt", ".named.txt"):
+        write(tmp_path / "in" / name, TEXTS[:3])
+    (tmp_path / "in" / "nothing.txt").touch()
+    result = collect_corpus([str(tmp_path / "in"), str(tmp_path / "in" / ".named.txt")], tmp_path / "corpus")
+    assert list(result.passed_over.items()) == [(".odt", 2), (".bin", 1), ("empty", 1), ("hidden", 1)]
+    assert result.files == 2
+
+
 def test_nothing_left_is_one_line_that_says_why(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "short"}\n{"text": ""}\n{"txt": "x"}\n')
     with pytest.raises(BadInput) as raised:

@@ -153,6 +153,16 @@ def test_lines_that_cannot_be_read_are_in_the_quarantine_and_nowhere_else(tmp_pa
     assert verify(tmp_path / "data").damage == ()
 
 
+def test_files_that_were_passed_over_are_in_the_result_and_in_the_manifest(tmp_path: Path, corpus: Path) -> None:
+    (tmp_path / "in").mkdir()
+    shutil.copy(corpus, tmp_path / "in")
+    for name in ("a.odt", "b.odt", "c.bin"):
+        (tmp_path / "in" / name).write_text("x")
+    prepared = prepare([str(tmp_path / "in")], tmp_path / "data", vocab_size=300)
+    assert list(prepared.passed_over.items()) == [(".odt", 2), (".bin", 1)]
+    assert Dataset.open(tmp_path / "data").manifest["input"]["passed_over"] == {".odt": 2, ".bin": 1}
+
+
 def test_one_document_leaves_the_other_split_empty(tmp_path: Path, texts: list[str]) -> None:
     (tmp_path / "in.txt").write_text(" ".join(texts[:60]), encoding="utf-8")
     prepare([str(tmp_path / "in.txt")], tmp_path / "data", vocab_size=400)

@@ -5,7 +5,7 @@ In: the counts of a `Prepared`, by what happened. Out: each with the words for i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from unmask.results import Prepared
 
@@ -17,6 +17,19 @@ WORDS = {
     "train": "to train on",
     "valid": "held out to measure on",
 }
+
+
+OFFICE = (".pdf", ".docx")  # which an extra reads
+
+
+def office_hint(passed_over: Mapping[str, int]) -> str:
+    """How to read what was passed over, where an extra does.
+
+    >>> office_hint({".pdf": 3, ".bin": 1}), office_hint({".bin": 1})
+    ("pip install 'unmask[office]' reads .pdf", '')
+    """
+    kinds = [suffix for suffix in OFFICE if suffix in passed_over]
+    return f"pip install 'unmask[office]' reads {' and '.join(kinds)}" if kinds else ""
 
 
 def document_counts(prepared: Prepared) -> Iterator[tuple[str, int]]:

@@ -17,14 +17,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from unmask.console.documents import document_counts
+from unmask.console.documents import document_counts, office_hint
 from unmask.console.examination import Verbatim, draw_examination
 from unmask.console.hiding import draw_audit, draw_legend, draw_shown
 from unmask.console.layout import draw_page, draw_table, fact_line, next_command, title_line
 from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
 from unmask.evaluation.comparison_tables import comparison_tables
-from unmask.quantities import format_bar, format_bytes, format_duration, with_interval
+from unmask.quantities import format_bar, format_bytes, format_duration, spell_counts, with_interval
 from unmask.results import (
     Audited,
     Breakdown,
@@ -77,6 +77,9 @@ def draw_result(result: object) -> RenderableType:
 @draw_result.register
 def _(result: Prepared) -> RenderableType:
     rows = [("files", f"{result.files:,}", format_bytes(result.bytes_read))]
+    if result.passed_over:
+        count = sum(result.passed_over.values())
+        rows.append(("files passed over", f"{count:,}", spell_counts(result.passed_over)))
     rows += [(f"documents {fate}", f"{count:,}", "") for fate, count in document_counts(result)]
     rows += [(f"tokens in {split}", f"{count:,}", "") for split, count in result.tokens.items()]
     for split, kinds in result.spans.items():
@@ -85,6 +88,7 @@ def _(result: Prepared) -> RenderableType:
     return draw_page(
         title_line("Prepared", result.path, format_duration(result.seconds)),
         draw_table(("", "", ""), rows, numbers=(1,)),
+        *([Text(f"  {hint}", style="yellow")] if (hint := office_hint(result.passed_over)) else []),
         *_first_malformed(Path(result.path) / "quarantine.jsonl"),
         fact_line("fingerprint", result.fingerprint),
         next_command(f"unmask pretrain {result.path} --out run --minutes 10"),

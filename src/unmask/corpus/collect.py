@@ -11,6 +11,7 @@ document. On a cluster the plan is the same and only what feeds it differs: it h
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -29,7 +30,7 @@ from unmask.corpus.clean import clean_texts
 from unmask.corpus.dedup import Digests, digest_texts, first_occurrences
 from unmask.corpus.marks import MARKS_TYPE, move_marks
 from unmask.corpus.parquet_writer import SCHEMA, SCHEMA_WITH_SPANS, DocumentWriter
-from unmask.corpus.read.find import find_sources
+from unmask.corpus.read.find import TextSource, find_sources
 from unmask.corpus.read.waves import CorpusReader
 from unmask.corpus.split import held_out
 from unmask.errors import BadInput, Refused
@@ -66,12 +67,14 @@ class CollectedCorpus:
     text_bytes: dict[str, int]  # of the documents of each split, as UTF-8
     fingerprint: str  # SHA-256 over the digests of the documents kept, in order
     kinds: tuple[str, ...] = ()  # of the spans that the sources mark
+    passed_over: dict[str, int]  # files of a folder or a glob that were not read, by suffix or reason, most first
 
 
 def collect_corpus(sources: Sequence[str], out: Path, *, config: CollectConfig | None = None) -> CollectedCorpus:
     """Read, clean, deduplicate and split; `out` is there when all of it is done, and not before."""
     config = config or CollectConfig()
-    files = find_sources(sources)
+    passed_over: dict[str, str] = {}
+    files = find_sources(sources, passed_over.__setitem__)
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise Refused(f"{out}: is already there; remove it, or name another place")
     with whole_directory(out) as folder:
@@ -95,7 +98,14 @@ def collect_corpus(sources: Sequence[str], out: Path, *, config: CollectConfig |
         text_bytes={"train": train.text_bytes, "valid": valid.text_bytes},
         fingerprint=hashlib.sha256(digests[stays].astype(">u8").tobytes()).hexdigest(),
         kinds=tuple(kind for kind in SPAN_KINDS if kind in reader.kinds),
+        passed_over=_kinds_passed_over(passed_over, files),
     )
+
+
+def _kinds_passed_over(kinds: dict[str, str], files: Sequence[TextSource]) -> dict[str, int]:
+    """How many files of each kind were passed over: what one argument passes over, another may name."""
+    counts = Counter(kinds[name] for name in kinds.keys() - {source.name for source in files})
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
 @daft.func.batch(return_dtype=DataType.string())

@@ -96,6 +96,7 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **fie
         vocabulary=facts["vocabulary"],
         tokens=tokens,
         spans=spans,
+        passed_over=corpus.passed_over,
         fingerprint=fingerprint_of(manifest),
         seconds=perf_counter() - start,
     )
@@ -191,6 +192,7 @@ def _manifest_facts(
             "files": corpus.files,
             "bytes": corpus.bytes_read,
             "fingerprint": corpus.fingerprint,
+            "passed_over": corpus.passed_over,
         },
         "counts": corpus.counts,
         "vocabulary": vocabulary,

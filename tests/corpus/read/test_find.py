@@ -28,14 +28,36 @@ def test_arguments_keep_their_order_and_a_file_is_read_once(tmp_path: Path) -> N
     assert names([tmp_path / "b.txt", tmp_path, tmp_path / "a.txt"], tmp_path) == ["b.txt", "a.txt", "c.txt"]
 
 
-def test_unknown_and_hidden_files_in_a_folder_are_passed_over(tmp_path: Path) -> None:
-    touch(tmp_path, "a.txt", "a.pdf", "Makefile", ".hidden.txt", ".git/b.txt", "a.txt.bz2")
+def test_unknown_hidden_and_empty_files_in_a_folder_are_passed_over_and_told(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt", "a.odt", "Makefile", ".hidden.txt", ".git/b.txt", "a.txt.bz2", "sub/b.ODT", "old/a.tar.gz")
     (tmp_path / "dangling.txt").symlink_to(tmp_path / "nowhere")
-    assert names([tmp_path], tmp_path) == ["a.txt"]
+    (tmp_path / "linked").symlink_to(tmp_path / "sub")
+    (tmp_path / "nothing.txt").touch()
+    passed_over: dict[str, str] = {}
+    assert [source.name for source in find_sources([str(tmp_path)], passed_over.__setitem__)] == [f"{tmp_path}/a.txt"]
+    assert {str(Path(name).relative_to(tmp_path)): kind for name, kind in passed_over.items()} == {
+        "a.odt": ".odt",
+        "sub/b.ODT": ".odt",
+        "Makefile": "no suffix",
+        ".hidden.txt": "hidden",
+        ".git": "hidden",
+        "a.txt.bz2": ".bz2",
+        "old/a.tar.gz": ".tar.gz",
+        "dangling.txt": "broken link",
+        "linked": "linked folder",
+        "nothing.txt": "empty",
+    }
+
+
+def test_what_a_glob_matches_and_nobody_reads_is_told(tmp_path: Path) -> None:
+    touch(tmp_path, "1.txt", "1.odt", "2.txt")
+    passed_over: dict[str, str] = {}
+    find_sources([f"{tmp_path}/1.*"], passed_over.__setitem__)
+    assert passed_over == {f"{tmp_path}/1.odt": ".odt"}
 
 
 def test_globs_find_files_and_folders_sorted(tmp_path: Path) -> None:
-    touch(tmp_path, "2.txt", "1.txt", "1.pdf", "deep/er/3.txt")
+    touch(tmp_path, "2.txt", "1.txt", "1.odt", "deep/er/3.txt")
     assert names([tmp_path / "[12].*"], tmp_path) == ["1.txt", "2.txt"]
     assert names([tmp_path / "**/3.*"], tmp_path) == ["deep/er/3.txt"]
     assert names([tmp_path / "de*"], tmp_path) == ["deep/er/3.txt"]
@@ -63,8 +85,8 @@ def test_standard_input_and_the_built_in_corpus_have_names_of_their_own() -> Non
     [
         ("nowhere.txt", "nowhere.txt: no such file or folder"),
         ("*.nothing", "nothing matches *.nothing (.txt"),
-        ("empty", "empty: no file with a known suffix (.txt"),
-        ("a.pdf", "a.pdf: unknown kind of file (.pdf); known are .txt"),
+        ("empty", "empty: no file that can be read (.txt"),
+        ("a.odt", "a.odt: unknown kind of file (.odt); known are .txt"),
         ("a.tar.gz", "a.tar.gz: unknown kind of file (.tar.gz)"),
         ("README", "README: unknown kind of file (no suffix)"),
     ],
@@ -73,7 +95,7 @@ def test_what_cannot_be_found_is_one_clear_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument: str, line: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    touch(tmp_path, "a.pdf", "a.tar.gz", "README")
+    touch(tmp_path, "a.odt", "a.tar.gz", "README")
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput) as raised:
         find_sources([argument])

@@ -3,19 +3,22 @@
 An argument is a file, a folder (searched recursively), a glob, `-` for standard input or `builtin`. The order
 is that of the arguments, and within a folder or a glob that of the sorted paths, so the same arguments always
 give the same documents in the same order. What is named must be readable; what is merely found in a folder
-or by a glob is passed over when its suffix says nothing to us.
+or by a glob is passed over when its suffix says nothing to us, when it is hidden or when it is empty; whoever
+asks hears of each, so that nothing is left out uncounted.
 """
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from unmask.corpus.read import builtin
 from unmask.errors import BadInput
+from unmask.quantities import spell_counts
 
 FORMATS: dict[str, str] = {
     ".txt": "text",
@@ -34,6 +37,9 @@ FORMATS: dict[str, str] = {
 COMPRESSIONS: dict[str, str] = {".gz": "gzip", ".zst": "zstd", ".xz": "xz"}
 STDIN = "-"
 BUILTIN = "builtin"
+LONGEST_SUFFIX = 12  # characters; what is longer is part of a name: "notes.of last Monday"
+
+PassOver = Callable[[str, str], object]  # hears of a file that is not read: its name, and its suffix or why
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,29 +72,29 @@ def format_of(path: Path) -> tuple[str, str | None] | None:
     return (form, compression) if form else None
 
 
-def find_sources(arguments: Sequence[str]) -> list[TextSource]:
-    """Every source that the arguments name, each once, in reading order."""
+def find_sources(arguments: Sequence[str], on_passed_over: PassOver = lambda name, kind: None) -> list[TextSource]:
+    """Every source that the arguments name, each once, in reading order; `on_passed_over` hears of the other files."""
     if not arguments:
         raise BadInput("nothing to read: give files, folders, globs, - for standard input, or builtin")
-    sources = (source for argument in arguments for source in _sources(argument))
+    sources = (source for argument in arguments for source in _sources(argument, on_passed_over))
     return list({source.name: source for source in sources}.values())
 
 
-def _sources(argument: str) -> Iterator[TextSource]:
+def _sources(argument: str, on_passed_over: PassOver) -> Iterator[TextSource]:
     path = Path(argument)
     if not argument.strip():  # which Path takes for this folder; it is a variable that was not set
         raise BadInput("a source is empty: name a file, a folder or a glob, or . for this folder")
     if argument == STDIN:
         yield TextSource(STDIN, "stdin")
     elif path.is_dir():
-        yield from _readable([path], argument)
+        yield from _readable([path], argument, on_passed_over)
     elif path.exists():
         yield _named_source(path)
     elif argument == BUILTIN:
         yield TextSource(BUILTIN, "builtin")
     elif glob.has_magic(argument):
         matches = glob.glob(argument, recursive=True)  # noqa: PTH207 Path.glob takes no absolute pattern
-        yield from _readable([Path(match) for match in sorted(matches)], argument)
+        yield from _readable([Path(match) for match in sorted(matches)], argument, on_passed_over)
     else:
         raise BadInput(f"{argument}: no such file or folder")
 
@@ -104,26 +110,55 @@ def _named_source(path: Path) -> TextSource:
     return TextSource(str(path), *suffixes)
 
 
-def _readable(paths: list[Path], argument: str) -> Iterator[TextSource]:
+def _readable(paths: list[Path], argument: str, on_passed_over: PassOver) -> Iterator[TextSource]:
     """The files of known suffixes among the paths and under the folders among them."""
+    passed_over: Counter[str] = Counter()
+
+    def pass_over(file: Path, kind: str) -> None:
+        passed_over[kind] += 1
+        on_passed_over(str(file), kind)
+
     nothing = True
     for path in paths:
-        for file in _walk(path) if path.is_dir() else [path]:
-            if suffixes := format_of(file):
+        for file in _walk(path, pass_over) if path.is_dir() else [path]:
+            suffixes = format_of(file)
+            if suffixes is None:
+                pass_over(file, suffix_of(file))
+            elif not file.is_file():
+                pass_over(file, "broken link" if file.is_symlink() else "special file")
+            elif not file.stat().st_size:
+                pass_over(file, "empty")
+            else:
                 nothing = False
                 yield TextSource(str(file), *suffixes, named=False)
     if nothing:
-        problem = f"nothing matches {argument}" if not paths else f"{argument}: no file with a known suffix"
-        raise BadInput(f"{problem} ({' '.join(FORMATS)}, each plain or with {' '.join(COMPRESSIONS)})")
+        problem = f"nothing matches {argument}" if not paths else f"{argument}: no file that can be read"
+        others = f"; there are {spell_counts(passed_over)}" if passed_over else ""
+        raise BadInput(f"{problem} ({' '.join(FORMATS)}, each plain or with {' '.join(COMPRESSIONS)}){others}")
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def suffix_of(path: Path) -> str:
+    """What a file that is passed over is counted as.
+
+    >>> [suffix_of(Path(name)) for name in ("A.PDF", "a.tar.gz", "Makefile", "notes.of last Monday")]
+    ['.pdf', '.tar.gz', 'no suffix', 'no suffix']
+    """
+    suffixes = path.suffixes[-2:] if path.suffix.lower() in COMPRESSIONS else path.suffixes[-1:]
+    suffix = "".join(suffixes).lower()
+    return suffix if suffix and len(suffix) <= LONGEST_SUFFIX and suffix.isprintable() else "no suffix"
+
+
+def _walk(folder: Path, pass_over: Callable[[Path, str], None]) -> Iterator[Path]:
     """Files under a folder, sorted; hidden ones (.git, .cache) and linked folders are not entered."""
 
     def unreadable(error: OSError) -> None:
         raise BadInput(f"{error.filename}: {error.strerror}")
 
     for directory, folders, files in os.walk(folder, onerror=unreadable):
+        for path in (Path(directory, name) for name in sorted([*folders, *files])):
+            if path.name.startswith("."):
+                pass_over(path, "hidden")
+            elif path.is_dir() and path.is_symlink():
+                pass_over(path, "linked folder")
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        paths = (Path(directory, name) for name in sorted(files) if not name.startswith("."))
-        yield from (path for path in paths if path.is_file())
+        yield from (Path(directory, name) for name in sorted(files) if not name.startswith("."))
