@@ -49,6 +49,7 @@ class Prepared:
     vocabulary: int
     tokens: dict[str, int]  # by split
     spans: dict[str, dict[str, int]] = field(default_factory=dict)  # by split and kind, where some are marked
+    pages_without_text: int = 0  # of PDF files: scanned, or blank
     passed_over: dict[str, int] = field(default_factory=dict)  # files that were not read, by suffix or why, most first
     fingerprint: str
     seconds: float

@@ -80,6 +80,8 @@ def _(result: Prepared) -> RenderableType:
     if result.passed_over:
         count = sum(result.passed_over.values())
         rows.append(("files passed over", f"{count:,}", spell_counts(result.passed_over)))
+    if result.pages_without_text:
+        rows.append(("pages without text", f"{result.pages_without_text:,}", "scanned, or blank"))
     rows += [(f"documents {fate}", f"{count:,}", "") for fate, count in document_counts(result)]
     rows += [(f"tokens in {split}", f"{count:,}", "") for split, count in result.tokens.items()]
     for split, kinds in result.spans.items():
@@ -101,7 +103,8 @@ def _first_malformed(quarantine: Path) -> list[Text]:
         return []
     with quarantine.open(encoding="utf-8") as file:
         first = json.loads(file.readline())
-    return [Text(f"  first malformed  {first['source']}:{first['line']}: {first['reason']}", style="yellow")]
+    place = f"{first['source']}:{first['line']}" if first["line"] else first["source"]
+    return [Text(f"  first malformed  {place}: {first['reason']}", style="yellow")]
 
 
 @draw_result.register

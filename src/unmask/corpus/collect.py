@@ -67,6 +67,7 @@ class CollectedCorpus:
     text_bytes: dict[str, int]  # of the documents of each split, as UTF-8
     fingerprint: str  # SHA-256 over the digests of the documents kept, in order
     kinds: tuple[str, ...] = ()  # of the spans that the sources mark
+    pages_without_text: int  # of PDF files
     passed_over: dict[str, int]  # files of a folder or a glob that were not read, by suffix or reason, most first
 
 
@@ -98,6 +99,7 @@ def collect_corpus(sources: Sequence[str], out: Path, *, config: CollectConfig |
         text_bytes={"train": train.text_bytes, "valid": valid.text_bytes},
         fingerprint=hashlib.sha256(digests[stays].astype(">u8").tobytes()).hexdigest(),
         kinds=tuple(kind for kind in SPAN_KINDS if kind in reader.kinds),
+        pages_without_text=reader.pages_without_text,
         passed_over=_kinds_passed_over(passed_over, files),
     )
 

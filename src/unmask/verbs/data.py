@@ -29,8 +29,8 @@ def prepare(
 ) -> Prepared:
     """Make a data directory of raw text.
 
-    Reads text (a paragraph per line, a blank line between documents), JSONL, CSV, parquet, Markdown and HTML,
-    plain or compressed (.gz, .zst, .xz); cleans it, sets documents aside to measure on, trains a tokenizer
+    Reads text (a paragraph per line, a blank line between documents), JSONL, CSV, parquet, Markdown and HTML, and with
+    pip install 'unmask[office]' PDF and docx, plain or compressed (.gz, .zst, .xz); cleans it, sets documents aside to measure on, trains a tokenizer
     and encodes. JSONL may mark entities and phrases: "spans": [[start, end, "entity"], …].
 
     Args:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,20 @@ def test_every_format_is_known_plain_and_compressed(tmp_path: Path, suffix: str,
     touch(tmp_path, name := f"x{suffix}{compression}")
     expected = TextSource(str(tmp_path / name), FORMATS[suffix], COMPRESSIONS.get(compression))
     assert find_sources([str(tmp_path / name)]) == [expected]
+
+
+def test_without_the_extra_office_files_are_passed_over_and_a_named_one_is_told_how(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    touch(tmp_path, "a.txt", "a.pdf", "b.docx")
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    monkeypatch.setitem(sys.modules, "mammoth", None)
+    passed_over: dict[str, str] = {}
+    assert [source.format for source in find_sources([str(tmp_path)], passed_over.__setitem__)] == ["text"]
+    assert sorted(passed_over.values()) == [".docx", ".pdf"]
+    for name in ("a.pdf", "b.docx"):
+        with pytest.raises(BadInput, match=rf"{name}: .* is read by an extra: pip install 'unmask\[office\]'$"):
+            find_sources([str(tmp_path / name)])
 
 
 def test_standard_input_and_the_built_in_corpus_have_names_of_their_own() -> None:

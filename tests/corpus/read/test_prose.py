@@ -85,3 +85,9 @@ def test_an_xml_declaration_and_deep_nesting_do_no_harm() -> None:
 def test_a_page_too_large_for_a_page_is_malformed_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prose, "ROW", 1 << 20)
     assert html(b"<p>x" * (1 << 20)) == [Malformed("page", 0, "a page of more than 1 MB")]
+
+
+def test_the_cells_of_a_row_are_one_paragraph_where_that_is_asked_for() -> None:
+    page = "<table><tr><td><p>a</p><p>b</p></td><td><p>c</p></td></tr><tr><td>d</td></tr></table><p>e</p>"
+    assert list(prose.paragraphs(page)) == ["a", "b", "c", "d", "e"]
+    assert list(prose.paragraphs(page, rows_in_line=True)) == ["a b c", "d", "e"]

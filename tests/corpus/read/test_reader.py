@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
+from office_files import docx_bytes, paragraph, pdf_bytes
 
 from unmask.corpus.read.find import find_sources
 from unmask.corpus.read.formats import Malformed, Record
@@ -37,6 +38,8 @@ CONTENT: dict[str, bytes] = {
     ".parquet": parquet_bytes(),
     ".md": b"# One document.\n\nAnother one.",
     ".html": b"<h1>One document.</h1><p>Another one.",
+    ".pdf": pdf_bytes(["One document.", "Another one."]),
+    ".docx": docx_bytes(paragraph("One document.") + paragraph("Another one.")),
 }
 PACK: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,

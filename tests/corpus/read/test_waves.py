@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from office_files import docx_bytes, paragraph, pdf_bytes
 
 from unmask.corpus.read import waves
 from unmask.corpus.read.find import find_sources
@@ -58,6 +59,27 @@ def test_a_file_that_is_named_must_be_readable_as_a_whole(tmp_path: Path) -> Non
     (path := tmp_path / "b.csv").write_text("body\nno such column\n")
     with pytest.raises(BadInput, match=r"b\.csv: no column 'text'; choose with --field among 'body'$"):
         list(taken_in(tmp_path, path).waves())
+
+
+def test_pages_without_text_are_counted_and_office_files_that_cannot_be_read_set_aside_even_if_named(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "some.pdf").write_bytes(pdf_bytes(["", "Some text.", ""]))
+    (tmp_path / "none.pdf").write_bytes(pdf_bytes([""]))
+    (tmp_path / "damaged.pdf").write_bytes(b"no pdf")
+    (tmp_path / "fine.docx").write_bytes(docx_bytes(paragraph("Fine.")))
+    names = ("some.pdf", "none.pdf", "damaged.pdf", "fine.docx")
+    reading = taken_in(tmp_path, *(tmp_path / name for name in names))
+    [wave] = reading.waves()
+    assert wave["text"].to_pylist() == ["Some text.", "Fine."]
+    assert (reading.pages_without_text, reading.malformed_records, reading.documents_read) == (3, 2, 2)
+    lines = [json.loads(line) for line in (tmp_path / "quarantine.jsonl").read_text().splitlines()]
+    assert [(Path(line["source"]).name, line["reason"]) for line in lines] == [
+        ("some.pdf", "no text on 2 of its 3 pages: scanned? OCR makes text of pictures"),
+        ("none.pdf", "no text on any of its pages (1): scanned? OCR makes text of pictures"),
+        ("damaged.pdf", lines[2]["reason"]),
+    ]
+    assert lines[2]["reason"].startswith("not a pdf, or damaged (")
 
 
 def test_a_file_name_that_is_no_text_is_spelled_out(tmp_path: Path) -> None:

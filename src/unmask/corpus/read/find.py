@@ -14,6 +14,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from unmask.corpus.read import builtin
@@ -33,7 +34,10 @@ FORMATS: dict[str, str] = {
     ".html": "html",
     ".htm": "html",
     ".xhtml": "html",
+    ".pdf": "pdf",
+    ".docx": "docx",
 }
+EXTRA_MODULES: dict[str, str] = {"pdf": "pypdf", "docx": "mammoth"}  # by format: what the extra office brings
 COMPRESSIONS: dict[str, str] = {".gz": "gzip", ".zst": "zstd", ".xz": "xz"}
 STDIN = "-"
 BUILTIN = "builtin"
@@ -62,7 +66,7 @@ class TextSource:
 def format_of(path: Path) -> tuple[str, str | None] | None:
     """The format and the compression that a file's suffixes tell.
 
-    >>> format_of(Path("a.jsonl.gz")), format_of(Path("A.TXT")), format_of(Path("a.pdf"))
+    >>> format_of(Path("a.jsonl.gz")), format_of(Path("A.TXT")), format_of(Path("a.odt"))
     (('jsonl', 'gzip'), ('text', None), None)
     """
     compression = COMPRESSIONS.get(path.suffix.lower())
@@ -107,7 +111,14 @@ def _named_source(path: Path) -> TextSource:
             f"{path}: unknown kind of file ({suffix}); known are {' '.join(FORMATS)}, "
             f"each plain or with {' '.join(COMPRESSIONS)}"
         )
+    if not _is_installed(suffixes[0]):
+        raise BadInput(f"{path}: {suffix_of(path)} is read by an extra: pip install 'unmask[office]'")
     return TextSource(str(path), *suffixes)
+
+
+def _is_installed(form: str) -> bool:
+    """Whether there is what reads a format."""
+    return form not in EXTRA_MODULES or find_spec(EXTRA_MODULES[form]) is not None
 
 
 def _readable(paths: list[Path], argument: str, on_passed_over: PassOver) -> Iterator[TextSource]:
@@ -122,7 +133,7 @@ def _readable(paths: list[Path], argument: str, on_passed_over: PassOver) -> Ite
     for path in paths:
         for file in _walk(path, pass_over) if path.is_dir() else [path]:
             suffixes = format_of(file)
-            if suffixes is None:
+            if suffixes is None or not _is_installed(suffixes[0]):
                 pass_over(file, suffix_of(file))
             elif not file.is_file():
                 pass_over(file, "broken link" if file.is_symlink() else "special file")

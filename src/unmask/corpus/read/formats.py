@@ -38,7 +38,17 @@ class Malformed:
     text: str = ""  # how it begins
 
 
-Record = Document | Malformed
+@dataclass(frozen=True, slots=True)
+class TextlessPages:
+    """A file some of whose pages gave no text: pictures of text, or blank."""
+
+    source: str
+    pages: int
+    of: int  # pages
+    line: int = 0
+
+
+Record = Document | Malformed | TextlessPages
 
 
 def read_text(content: io.BufferedReader, source: TextSource, field: str) -> Iterator[Record]:

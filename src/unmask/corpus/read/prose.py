@@ -81,8 +81,8 @@ def _decode(data: bytes) -> str:
         return data.decode(charset[1].decode())
 
 
-def paragraphs(page: str) -> Iterator[str]:
-    """The paragraphs of an HTML page, each on one line.
+def paragraphs(page: str, rows_in_line: bool = False) -> Iterator[str]:
+    """The paragraphs of an HTML page, each on one line; `rows_in_line` joins those in the cells of a table's row.
 
     >>> list(paragraphs("<h1>Cats</h1><nav>Home</nav><p>They <b>sleep</b> a lot.<pre>nap()</pre>Yes<br>sir"))
     ['Cats', 'They sleep a lot.', 'Yes sir']
@@ -92,16 +92,17 @@ def paragraphs(page: str) -> Iterator[str]:
         root = lxml.html.document_fromstring(page.encode(), parser=parser, ensure_head_body=True)
     except lxml.etree.ParserError:  # its way to say that there is no element
         return
-    for block in "".join(_page_texts(root)).split(END):
+    for block in "".join(_page_texts(root, rows_in_line)).split(END):
         if paragraph := " ".join(block.split()):
             yield paragraph
 
 
-def _page_texts(root: lxml.html.HtmlElement) -> Iterator[str]:
+def _page_texts(root: lxml.html.HtmlElement, rows_in_line: bool) -> Iterator[str]:
     """Text in reading order, with END where a paragraph begins or ends."""
     walk = lxml.etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
-        yield "" if element.tag in INLINE else " " if element.tag in SPACED else END
+        in_cell = rows_in_line and element.tag == "p" and element.getparent().tag in ("td", "th")
+        yield "" if element.tag in INLINE else " " if element.tag in SPACED or in_cell else END
         if event == "end":
             yield element.tail or ""
         elif _left_out(element):

@@ -14,6 +14,7 @@ from unmask.corpus.read import builtin
 from unmask.corpus.read.byte_reader import open_source
 from unmask.corpus.read.find import TextSource
 from unmask.corpus.read.formats import Malformed, Record, read_delimited, read_jsonl, read_parquet, read_text
+from unmask.corpus.read.office import read_docx, read_pdf
 from unmask.corpus.read.prose import read_html, read_markdown
 
 
@@ -54,5 +55,7 @@ READERS: dict[str, Callable[[io.BufferedReader, TextSource, str], Iterator[Recor
     "parquet": read_parquet,
     "markdown": read_markdown,
     "html": read_html,
+    "pdf": read_pdf,
+    "docx": read_docx,
     "stdin": read_stdin,
 }

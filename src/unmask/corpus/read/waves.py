@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from unmask.corpus.marks import marks_column
 from unmask.corpus.parquet_writer import SCHEMA
-from unmask.corpus.read.find import TextSource
-from unmask.corpus.read.formats import Malformed
+from unmask.corpus.read.find import EXTRA_MODULES, TextSource
+from unmask.corpus.read.formats import Malformed, TextlessPages
+from unmask.corpus.read.office import SCANNED, end_idle_workers
 from unmask.corpus.read.reader import read_source
 from unmask.errors import BadInput
 from unmask.progress import task
@@ -32,6 +33,7 @@ class CorpusReader:
         self.documents_read = 0
         self.malformed_records = 0
         self.bytes = 0  # from the disk, compressed as they were
+        self.pages_without_text = 0  # of PDF files
         self.first_problem = ""
         self.kinds: set[str] = set()  # of the spans that are marked
         self._sources = sources
@@ -40,6 +42,12 @@ class CorpusReader:
 
     def waves(self) -> Iterator[pa.Table]:
         """Tables of raw documents: text, source, line, and spans where some are marked."""
+        try:
+            yield from self._waves()
+        finally:
+            end_idle_workers()
+
+    def _waves(self) -> Iterator[pa.Table]:
         documents: list[Document] = []
         characters = 0
         for document in self._documents():
@@ -63,6 +71,8 @@ class CorpusReader:
                 for record in read_source(source, self._field, on_bytes):
                     if isinstance(record, Malformed):
                         self._set_aside(record, source)
+                    elif isinstance(record, TextlessPages):
+                        self._count_pages(record)
                     else:
                         self.documents_read += 1
                         self.kinds.update(kind for _, _, kind in record.marks)
@@ -70,10 +80,20 @@ class CorpusReader:
 
     def _set_aside(self, record: Malformed, source: TextSource) -> None:
         place = f"{record.source}:{record.line}" if record.line else record.source
-        if source.named and not record.line:
+        if source.named and not record.line and source.format not in EXTRA_MODULES:
             raise BadInput(f"{place}: {record.reason}")
         self.malformed_records += 1
         self.first_problem = self.first_problem or f"{place}: {record.reason}"
+        self._quarantine_line(record)
+
+    def _count_pages(self, record: TextlessPages) -> None:
+        """Pages without text are not malformed, for some are blank; which files have them is told all the same."""
+        self.pages_without_text += record.pages
+        if record.pages < record.of:
+            reason = f"no text on {record.pages:,} of its {record.of:,} pages: {SCANNED}"
+            self._quarantine_line(Malformed(record.source, 0, reason))
+
+    def _quarantine_line(self, record: Malformed) -> None:
         with self._quarantine.open("a", encoding="utf-8", errors="backslashreplace") as file:
             print(json.dumps(asdict(record), ensure_ascii=False), file=file)
 

@@ -38,7 +38,7 @@ alone, so it stays there when documents are added.
 | `tokenizer/` | the tokenizer, for `AutoTokenizer.from_pretrained` of transformers 4.57 and 5 |
 | `train/`, `valid/` | the same documents in the same order, as tokens |
 | `train/counts.npy` | how often each token id occurs in `train` |
-{marked}| `quarantine.jsonl` | lines that could not be read: file, line and reason; absent when there were none |
+{marked}| `quarantine.jsonl` | what could not be read: file, line and reason; absent when there was nothing |
 | `collocations.txt`, `entities.txt` | what belongs together, once a training has mined it: yours to edit |
 
 The tokens are numpy arrays in shards. A document never crosses two shards, and has no special tokens around it.
