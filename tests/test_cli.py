@@ -412,6 +412,26 @@ def test_fill_reads_lines_and_prints_a_json_line_for_each(command: Run, inside: 
     ]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("prepare", "TEXT"),
+        ("pretrain", "DATA", "--steps", 1),
+        ("compare", "--data", "DATA", "--recipes", "tiny", "--minutes", 1),
+        ("collocations", "DATA"),
+        ("demo",),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_place_that_cannot_be_written_is_told_before_the_work(
+    inside: Run, corpus: Path, data: Path, tmp_path: Path, words: tuple[object, ...]
+) -> None:
+    (tmp_path / "notes").write_text("mine")
+    places = {"TEXT": corpus, "DATA": data}
+    done = inside(*(places.get(str(word), word) for word in words), "--out", tmp_path / "notes" / "out")
+    refused(done, 3, f"{tmp_path}/notes/out: {tmp_path}/notes is a file, not a folder; choose another place")
+
+
 def test_a_bad_line_of_standard_input_is_named_by_its_number(inside: Run, make_model: Make) -> None:
     refused(inside("fill", make_model(), stdin="a [MASK]\n\nnone\n"), 3, "line 3: there is no blank")
     refused(inside("fill", make_model(), "-", stdin=b"a [MASK]\n\xff"), 3, "line 2: not UTF-8 at byte 1")

@@ -1,10 +1,14 @@
 import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from unmask.errors import NoSpace
-from unmask.files import explain_disk_errors, seal_holds, whole_directory, with_seal, write_json
+from unmask.errors import BadInput, NoSpace
+from unmask.files import check_writable, explain_disk_errors, seal_holds, whole_directory, with_seal, write_json
 
 
 def test_a_directory_appears_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -49,3 +53,46 @@ def test_a_json_file_is_replaced_in_one_piece(tmp_path: Path) -> None:
     write_json(tmp_path / "x.json", {"a": 2})
     assert (tmp_path / "x.json").read_text() == '{\n  "a": 2\n}\n'
     assert len(list(tmp_path.iterdir())) == 1
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """As a user who may write only what everybody may: nothing is forbidden to root."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
+
+
+def test_what_can_be_written_is_found_so_and_nothing_is_left_of_the_trial(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "new", tmp_path / "deep" / "er"):
+        check_writable(path, needed=1)
+        check_writable(path, beside=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_without_permission_is_told_before_anything_is_written() -> None:
+    with TemporaryDirectory() as name:  # not below pytest's own folder, which only its owner may enter
+        (folder := Path(name)).chmod(0o755)
+        (locked := folder / "locked").mkdir()
+        (inner := locked / "inner").mkdir()
+        inner.chmod(0o777)
+        locked.chmod(0o555)
+        with nobody():
+            for path, beside in ((locked / "out", False), (inner, True), (locked / "a" / "b", True)):
+                with pytest.raises(NoSpace, match=r"cannot be written \(Permission denied\); choose another place"):
+                    check_writable(path, beside=beside)
+            check_writable(inner)  # what is written inside of it needs no other
+        locked.chmod(0o755)
+
+
+def test_a_file_on_the_way_and_too_little_space_are_told(tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("mine")
+    for path in (tmp_path / "notes", tmp_path / "notes" / "run", tmp_path / "notes" / "a" / "b"):
+        with pytest.raises(BadInput, match=r"notes is a file, not a folder"):
+            check_writable(path)
+    with pytest.raises(NoSpace, match=r"out: about 1,000,000,000,000,000 MB are going to be written and [\d,]+ MB are"):
+        check_writable(tmp_path / "out", needed=10**21)

@@ -15,9 +15,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
-from unmask.errors import NoSpace
+from unmask.errors import BadInput, NoSpace
 
 READABLE = 0o644
 SEAL = "seal"  # the field of a sealed JSON object that holds the SHA-256 of the rest
@@ -96,6 +97,25 @@ def whole_directory(path: Path) -> Iterator[Path]:
         except BaseException:
             shutil.rmtree(aside, ignore_errors=True)
             raise
+
+
+def check_writable(path: Path, *, beside: bool = False, needed: int = 0) -> None:
+    """Refuse to begin work whose result cannot be written: no permission, a file on the way, too little space.
+
+    `beside` is for what is written next to its place and renamed: then the folder it is in has to be writable, else the
+    directory itself if it is there. `needed` is how many bytes are going to be written, as far as one knows.
+    """
+    folder = path.resolve().parent if beside else path.resolve()
+    with explain_disk_errors(path):
+        while not folder.exists():
+            folder = folder.parent
+        if not folder.is_dir():
+            raise BadInput(f"{path}: {folder} is a file, not a folder; choose another place")
+        with TemporaryFile(dir=folder):  # which leaves nothing behind
+            free = shutil.disk_usage(folder).free
+    if free < needed:
+        sizes = f"about {needed / 1e6:,.0f} MB are going to be written and {free / 1e6:,.0f} MB are free"
+        raise NoSpace(f"{path}: {sizes}; make space, or choose another place")
 
 
 @contextmanager

@@ -153,6 +153,11 @@ def test_nothing_left_is_one_line_that_says_why(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 
+def test_a_file_of_blank_lines_is_said_to_have_no_text(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"no text in the file: nothing, or nothing but blank lines$"):
+        collect_corpus([str(write(tmp_path / "a.txt", ["", ""]))], tmp_path / "corpus")
+
+
 def test_what_is_already_there_is_not_touched(source: Path, tmp_path: Path) -> None:
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus" / "mine").write_text("precious")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import shutil
@@ -230,6 +231,30 @@ def test_a_failed_overwriting_leaves_what_was_there(corpus: Path, data: Path, tm
     with pytest.raises(BadInput, match="larger than the text allows"):
         prepare([str(corpus)], out, vocab_size=60_000, overwrite=True)
     assert contents(out) == contents(data)
+
+
+def test_text_that_will_not_fit_on_the_disk_is_told_before_it_is_read(tmp_path: Path) -> None:
+    (text := tmp_path / "in.txt").touch()
+    os.truncate(text, 8 << 40)  # a hole of 8 TB
+    with pytest.raises(NoSpace, match=r"data: about 8,796,093 MB are going to be written and [\d,]+ MB are free"):
+        prepare([str(text)], tmp_path / "data")
+    assert beside(tmp_path / "data") == ["in.txt"]
+
+
+def test_a_place_below_a_file_is_told_before_anything_is_read(tmp_path: Path, corpus: Path) -> None:
+    (tmp_path / "notes").write_text("mine")
+    with pytest.raises(BadInput, match=r"notes is a file, not a folder"):
+        prepare([str(corpus)], tmp_path / "notes" / "data")
+
+
+def test_text_in_another_encoding_is_read_where_that_is_told(tmp_path: Path, texts: list[str]) -> None:
+    content = "\n\n".join(f"Café {text}" for text in texts)
+    (path := tmp_path / "in.txt").write_bytes(content.encode("latin-1", "replace"))
+    with pytest.raises(BadInput, match=r"in\.txt:1: not UTF-8 .*; if the file is latin-1, give --encoding latin-1"):
+        prepare([str(path)], tmp_path / "data")
+    prepared = prepare([str(path)], tmp_path / "data", encoding="latin-1", vocab_size=500)
+    assert prepared.counts["malformed"] == 0
+    assert next(Dataset.open(tmp_path / "data").texts("train")).startswith("Café ")
 
 
 @pytest.mark.parametrize("room", [2_000, 60_000])  # the documents, the shards

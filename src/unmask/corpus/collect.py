@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,6 +30,7 @@ from unmask.corpus.clean import clean_texts
 from unmask.corpus.dedup import Digests, digest_texts, first_occurrences
 from unmask.corpus.marks import MARKS_TYPE, move_marks
 from unmask.corpus.parquet_writer import SCHEMA, SCHEMA_WITH_SPANS, DocumentWriter
+from unmask.corpus.read.encodings import UTF8, check_encoding
 from unmask.corpus.read.find import TextSource, find_sources
 from unmask.corpus.read.waves import CorpusReader
 from unmask.corpus.split import held_out
@@ -48,12 +49,14 @@ class CollectConfig:
     field: str = "text"  # where JSONL, CSV and parquet have their text
     min_characters: int = 20  # shorter documents are left out
     valid: float = 0.01  # the fraction held out for validation
+    encoding: str = UTF8  # of text, JSONL, CSV, Markdown and HTML
 
     def __post_init__(self) -> None:
         if not 0 < self.valid < 1:
             raise BadInput(f"valid is {self.valid}: give a fraction between 0 and 1, such as 0.01")
         if self.min_characters < 1:
             raise BadInput(f"min_characters is {self.min_characters}: give 1 or more")
+        check_encoding(self.encoding)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +78,7 @@ def collect_corpus(sources: Sequence[str], out: Path, *, config: CollectConfig |
     """Read, clean, deduplicate and split; `out` is there when all of it is done, and not before."""
     config = config or CollectConfig()
     passed_over: dict[str, str] = {}
-    files = find_sources(sources, passed_over.__setitem__)
+    files = [replace(file, encoding=config.encoding) for file in find_sources(sources, passed_over.__setitem__)]
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise Refused(f"{out}: is already there; remove it, or name another place")
     with whole_directory(out) as folder:
@@ -188,6 +191,10 @@ def _sift(stage: Path, schema: pa.Schema, flags: dict[Path, Flags]) -> list[Docu
 
 
 def _nothing_left(files: int, counts: dict[str, int], config: CollectConfig, problem: str) -> str:
+    if not counts["read"] and not problem:
+        return (
+            f"no text in {'the file' if files == 1 else f'any of {files:,} files'}: nothing, or nothing but blank lines"
+        )
     short = f"{counts['short']} shorter than {config.min_characters} characters"
     malformed = f"{counts['malformed']} malformed" + (f" (first {problem})" if problem else "")
     return (

@@ -16,8 +16,9 @@ from typing import Any
 from transformers import PreTrainedTokenizerFast
 
 from unmask.corpus.collect import CollectConfig, CollectedCorpus, collect_corpus
+from unmask.corpus.read.find import estimate_text_bytes, find_sources
 from unmask.errors import BadInput, Refused
-from unmask.files import whole_directory
+from unmask.files import check_writable, whole_directory
 from unmask.progress import task
 from unmask.records import SPAN_KINDS
 from unmask.results import Prepared
@@ -41,6 +42,7 @@ class PrepareSettings:
     """How raw text becomes a data directory."""
 
     field: str = "text"
+    encoding: str = "utf-8"
     min_characters: int = 20
     valid: float = 0.01
     tokenizer: str = "wordpiece"  # a kind to train, or a directory to take as it is
@@ -66,13 +68,20 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **fie
     """
     start = perf_counter()
     settings = PrepareSettings(**fields)
-    config = CollectConfig(field=settings.field, min_characters=settings.min_characters, valid=settings.valid)
+    config = CollectConfig(
+        field=settings.field,
+        min_characters=settings.min_characters,
+        valid=settings.valid,
+        encoding=settings.encoding,
+    )
     check_languages(settings.languages)
     foreign, finders = _foreign_tokenizer(settings), _finders(settings)
     if settings.segmenter is not None:
         named_segmenter(settings.segmenter)
     target = out.resolve()
     _check_free(out, overwrite)
+    # With what is written on the way, a data directory takes about the bytes of its text: 0.98 for English.
+    check_writable(out, beside=True, needed=estimate_text_bytes(find_sources(sources)))
     with whole_directory(target) as folder:
         corpus = collect_corpus(sources, folder / "documents", config=config)
         if (quarantine := folder / "documents" / "quarantine.jsonl").exists():

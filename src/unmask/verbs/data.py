@@ -15,6 +15,7 @@ def prepare(
     *sources: Location,
     out: Location,
     field: str = "text",
+    encoding: str = "utf-8",
     tokenizer: str = "wordpiece",
     vocab_size: int | None = None,
     cased: bool = True,
@@ -30,13 +31,14 @@ def prepare(
     """Make a data directory of raw text.
 
     Reads text (a paragraph per line, a blank line between documents), JSONL, CSV, parquet, Markdown and HTML, and with
-    pip install 'unmask[office]' PDF and docx, plain or compressed (.gz, .zst, .xz); cleans it, sets documents aside to measure on, trains a tokenizer
-    and encodes. JSONL may mark entities and phrases: "spans": [[start, end, "entity"], …].
+    pip install 'unmask[office]' PDF and docx, plain or compressed (.gz, .zst, .xz); cleans it, sets documents aside to
+    measure on, trains a tokenizer and encodes. JSONL may mark entities and phrases: "spans": [[start, end, "entity"]].
 
     Args:
         sources: Files, folders, globs, - for standard input, or builtin: the documentation on this machine.
         out: The data directory to write.
         field: The field of JSONL, CSV and parquet that holds the text.
+        encoding: The encoding of text, JSONL, CSV, Markdown and HTML, such as latin-1 or utf-16.
         tokenizer: The kind to train (wordpiece, bpe or unigram), or a tokenizer directory to take as it is.
         vocab_size: How many tokens the trained vocabulary has; 16,384, or what the text allows, if not given.
         cased: Tell capitals from small letters, in the trained tokenizer.
@@ -57,6 +59,7 @@ def prepare(
         [str(source) for source in sources],
         Path(out),
         field=field,
+        encoding=encoding,
         tokenizer=tokenizer,
         vocab_size=vocab_size,
         cased=cased,

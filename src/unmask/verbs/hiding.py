@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.errors import BadInput, Refused
+from unmask.files import check_writable
 from unmask.results import Audited, Collocated, Shown
 from unmask.verbs.arguments import Location, standard_input
 from unmask.verbs.commands import takes_lines, verb
@@ -126,6 +127,8 @@ def collocations(
     read_manifest(Path(data))  # a wrong path is told before anything heavy is loaded
     if out is not None and Path(out).exists() and not overwrite:
         raise Refused(f"{out}: is already there; name another file, or replace it with --overwrite")
+    if out is not None:
+        check_writable(Path(out), beside=True)
     from unmask.progress import task
     from unmask.tokens.spans.collocations import mine_collocations
     from unmask.tokens.spans.phrases import as_phrases, wordless_tokens, write_phrases

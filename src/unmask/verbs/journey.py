@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from unmask.files import check_writable
 from unmask.results import Demonstrated
 from unmask.verbs.arguments import Location
 from unmask.verbs.commands import verb
@@ -23,4 +24,5 @@ def demo(*, out: Location = "demo", minutes: float = 2.5, seed: int = 0) -> Demo
     """
     from unmask.demo.journey import demo as run
 
+    check_writable(Path(out))
     return run(Path(out), minutes, seed)

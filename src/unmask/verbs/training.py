@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.errors import BadInput
+from unmask.files import check_writable
 from unmask.results import Planned, RunList, RunStatus, Trained
 from unmask.verbs.arguments import Location, given_settings, text_of
 from unmask.verbs.commands import verb
@@ -152,6 +153,7 @@ def pretrain(
         workers: Processes that prepare batches ahead; none by default on a CPU, two on a GPU. The same batches.
         skip_spikes: Leave out steps whose loss or gradient is far above the ones before; they are logged either way.
     """
+    check_writable(Path(out))  # told before anything heavy is loaded
     from unmask.pretraining.pretrain import pretrain as run
     from unmask.pretraining.recipes import recipe_named
     from unmask.training.budget import Budget

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.errors import BadInput
+from unmask.files import check_writable
 from unmask.results import Comparison, Evaluated, Filled
 from unmask.verbs.arguments import Location, given_settings, standard_input, text_of
 from unmask.verbs.commands import takes_lines, verb
@@ -82,6 +83,7 @@ def compare(
     from unmask.tokens.store.manifest import read_manifest
 
     read_manifest(Path(data))  # a wrong path is told before anything heavy is loaded
+    check_writable(Path(out))
     from unmask.evaluation.compare import compare as run
     from unmask.pretraining.recipes import recipe_named
     from unmask.training.budget import Budget

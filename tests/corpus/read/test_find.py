@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from unmask.corpus.read.find import COMPRESSIONS, FORMATS, TextSource, find_sources
+from unmask.corpus.read.find import COMPRESSIONS, FORMATS, TextSource, estimate_text_bytes, find_sources
 from unmask.errors import BadInput
 
 
@@ -118,6 +118,20 @@ def test_what_cannot_be_found_is_one_clear_line(
     assert "\n" not in str(raised.value)
 
 
+def test_an_empty_file_is_called_empty_and_no_reason_to_stop_if_there_are_others(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt")
+    (tmp_path / "b.txt").touch()
+    (tmp_path / "c.jsonl").touch()
+    passed_over: dict[str, str] = {}
+    both = [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+    assert [source.name for source in find_sources(both, passed_over.__setitem__)] == both[:1]
+    assert passed_over == {both[1]: "empty"}
+    with pytest.raises(BadInput, match=r"b\.txt: the file is empty$"):
+        find_sources(both[1:])
+    with pytest.raises(BadInput, match=r"b\.txt: the file is empty, and so are the 1 others$"):
+        find_sources([*both[1:], str(tmp_path / "c.jsonl")])
+
+
 def test_no_argument_is_one_clear_line() -> None:
     with pytest.raises(BadInput, match="nothing to read"):
         find_sources([])
@@ -126,3 +140,11 @@ def test_no_argument_is_one_clear_line() -> None:
 def test_an_empty_source_is_not_this_folder() -> None:
     with pytest.raises(BadInput, match=r"a source is empty: name a file"):
         find_sources([""])
+
+
+def test_the_text_of_a_compressed_file_is_more_than_its_bytes_and_that_of_a_pdf_less(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt.gz", "c.pdf"):
+        (tmp_path / name).write_bytes(bytes(1000))
+    sizes = [estimate_text_bytes(find_sources([str(tmp_path / name)])) for name in ("a.txt", "b.txt.gz", "c.pdf")]
+    assert sizes == [1000, 2500, 20]
+    assert estimate_text_bytes(find_sources([str(tmp_path)])) == sum(sizes)

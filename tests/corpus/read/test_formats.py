@@ -16,6 +16,7 @@ from unmask.corpus.read.find import TextSource
 from unmask.corpus.read.formats import MAX_CHARACTERS, Malformed, Record
 from unmask.records import Document
 
+REMEDY = "if the file is latin-1, give --encoding latin-1"
 Reader = Callable[[io.BufferedReader, TextSource, str], Iterator[Record]]
 
 
@@ -44,16 +45,16 @@ def test_text_is_a_paragraph_per_line_and_a_blank_line_between_documents() -> No
 def test_a_line_that_is_not_utf8_is_left_out_of_its_document_alone() -> None:
     records = read(formats.read_text, b"good\nb\xffd\nfine\n\nnext\n\n\xfe\n")
     assert records == [
-        Malformed("file", 2, "not UTF-8 (invalid start byte at byte 1)", "b\\xffd"),
+        Malformed("file", 2, f"not UTF-8 (invalid start byte at byte 1); {REMEDY}", "b\\xffd"),
         document("good\nfine\n", 1),
         document("next\n", 5),
-        Malformed("file", 7, "not UTF-8 (invalid start byte at byte 0)", "\\xfe"),
+        Malformed("file", 7, f"not UTF-8 (invalid start byte at byte 0); {REMEDY}", "\\xfe"),
     ]
 
 
 def test_a_surrogate_in_utf8_is_malformed() -> None:
     assert problems(read(formats.read_text, "a\ud800".encode("utf-8", "surrogatepass"))) == [
-        (1, "not UTF-8 (invalid continuation byte at byte 1)")
+        (1, f"not UTF-8 (invalid continuation byte at byte 1); {REMEDY}")
     ]
 
 
@@ -108,7 +109,7 @@ def test_each_malformed_json_line_is_named_with_its_reason_and_the_rest_goes_on(
         (5, "field 'text' is not a string"),
         (6, "field 'text' is not a string"),
         (7, "a lone surrogate, which is no character"),
-        (8, "not UTF-8 (invalid start byte at byte 10)"),
+        (8, f"not UTF-8 (invalid start byte at byte 10); {REMEDY}"),
     ]
     assert problems(records)[7] == (9, "nested too deeply")
     assert problems(records)[8][0] == 10
@@ -134,7 +135,7 @@ def test_csv_rows_have_the_line_they_begin_on_and_bad_ones_are_named() -> None:
     data = b'text,n\n"two\nlines",1\nb\xffd,2\n\n"good",3\n'
     assert read(formats.read_delimited, data, "csv") == [
         document("two\nlines", 2),
-        Malformed("file", 4, "not UTF-8", "b\\xffd,2"),
+        Malformed("file", 4, f"not UTF-8; {REMEDY}", "b\\xffd,2"),
         document("good", 6),
     ]
 

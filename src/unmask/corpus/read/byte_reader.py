@@ -1,4 +1,4 @@
-"""The bytes of a source, decompressed on the way and never held whole.
+"""The bytes of a source, decompressed and made UTF-8 on the way, and never held whole.
 
 A file that breaks off in the middle (a truncated download, a bad block) ends there: what was read before
 counts, and `ByteReader.problem` says what happened.
@@ -17,7 +17,8 @@ from typing import Any
 
 import zstandard
 
-from unmask.corpus.read.find import TextSource
+from unmask.corpus.read.encodings import UTF8, as_utf8, is_utf8
+from unmask.corpus.read.find import BINARY, TextSource
 from unmask.errors import BadInput
 
 CHUNK = 1 << 16  # one read of the disk; a zlib chunk of 64 KB holds at most 64 MB
@@ -28,17 +29,19 @@ DECODERS: dict[str, Callable[[], Any]] = {
     "zstd": lambda: zstandard.ZstdDecompressor().decompressobj(),
     "xz": lzma.LZMADecompressor,
 }
-FAILURES = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
+FAILURES = (OSError, EOFError, UnicodeError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
 
 class ByteReader(io.RawIOBase):
     """What readers read from: it ends at the first failure and remembers it, and counts what it took in."""
 
-    def __init__(self, read_chunk: Callable[[int], bytes], compression: str | None) -> None:
+    def __init__(self, read_chunk: Callable[[int], bytes], compression: str | None, encoding: str = UTF8) -> None:
         self.problem: str | None = None
         self.bytes_read = 0  # bytes from the disk or the pipe
         self._read_chunk = read_chunk
         self._chunks = self._plain() if compression is None else self._decompress(DECODERS[compression])
+        if not is_utf8(encoding):
+            self._chunks = as_utf8(self._chunks, encoding)
         self._buffer = memoryview(b"")
 
     def readable(self) -> bool:
@@ -82,9 +85,9 @@ def open_source(source: TextSource) -> Iterator[tuple[io.BufferedReader, ByteRea
         if sys.stdin is None:
             raise BadInput("-: standard input is closed")
         pipe: Any = sys.stdin.buffer  # `read1` gives what has come, without waiting for the rest
-        stream = ByteReader(pipe.read1, None)
+        stream = ByteReader(pipe.read1, None, source.encoding)
         yield io.BufferedReader(stream, BUFFER), stream
         return
     with Path(source.name).open("rb", buffering=0) as file:
-        stream = ByteReader(file.read, source.compression)
+        stream = ByteReader(file.read, source.compression, UTF8 if source.format in BINARY else source.encoding)
         yield io.BufferedReader(stream, BUFFER), stream

@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from unmask.corpus.read import builtin
+from unmask.corpus.read.encodings import UTF8
 from unmask.errors import BadInput
 from unmask.quantities import spell_counts
 
@@ -38,7 +39,10 @@ FORMATS: dict[str, str] = {
     ".docx": "docx",
 }
 EXTRA_MODULES: dict[str, str] = {"pdf": "pypdf", "docx": "mammoth"}  # by format: what the extra office brings
+BINARY = {"parquet", *EXTRA_MODULES}  # formats that know their encoding
 COMPRESSIONS: dict[str, str] = {".gz": "gzip", ".zst": "zstd", ".xz": "xz"}
+# How many bytes of text a byte on disk gives, on the small side: Wikipedia is 2.6 times as large as its .gz.
+TEXT_SHARES = {"gzip": 2.5, "zstd": 2.5, "xz": 3.0, "pdf": 0.02, "docx": 0.1, "builtin": 0.1}
 STDIN = "-"
 BUILTIN = "builtin"
 LONGEST_SUFFIX = 12  # characters; what is longer is part of a name: "notes.of last Monday"
@@ -54,6 +58,7 @@ class TextSource:
     format: str  # a value of FORMATS, or `stdin`, or `builtin`
     compression: str | None = None
     named: bool = True  # given as an argument, rather than found in a folder or by a glob
+    encoding: str = UTF8  # of its text, where the format does not say
 
     @property
     def size(self) -> int:
@@ -61,6 +66,15 @@ class TextSource:
         if self.format == "builtin":
             return builtin.source_bytes()
         return 0 if self.format == "stdin" else Path(self.name).stat().st_size
+
+
+def estimate_text_bytes(sources: Sequence[TextSource]) -> int:
+    """About how many bytes of text there are, and not more than that."""
+
+    def share(key: str | None) -> float:
+        return TEXT_SHARES.get(key or "", 1.0)
+
+    return int(sum(source.size * share(source.format) * share(source.compression) for source in sources))
 
 
 def format_of(path: Path) -> tuple[str, str | None] | None:
@@ -81,7 +95,11 @@ def find_sources(arguments: Sequence[str], on_passed_over: PassOver = lambda nam
     if not arguments:
         raise BadInput("nothing to read: give files, folders, globs, - for standard input, or builtin")
     sources = (source for argument in arguments for source in _sources(argument, on_passed_over))
-    return list({source.name: source for source in sources}.values())
+    by_name = {source.name: source for source in sources}
+    if not by_name:  # what is wrong otherwise has been told by now
+        others = f", and so are the {len(arguments) - 1} others" if len(arguments) > 1 else ""
+        raise BadInput(f"{arguments[0]}: the file is empty{others}")
+    return list(by_name.values())
 
 
 def _sources(argument: str, on_passed_over: PassOver) -> Iterator[TextSource]:
@@ -93,7 +111,11 @@ def _sources(argument: str, on_passed_over: PassOver) -> Iterator[TextSource]:
     elif path.is_dir():
         yield from _readable([path], argument, on_passed_over)
     elif path.exists():
-        yield _named_source(path)
+        source = _named_source(path)
+        if path.is_file() and not path.stat().st_size:
+            on_passed_over(str(path), "empty")
+        else:
+            yield source
     elif argument == BUILTIN:
         yield TextSource(BUILTIN, "builtin")
     elif glob.has_magic(argument):

@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unmask.corpus.marks import marks_within, read_marks
-from unmask.corpus.read.find import TextSource
+from unmask.corpus.read.encodings import UTF8, not_decoded
+from unmask.corpus.read.find import BINARY, TextSource
 from unmask.records import Document, Mark
 
 MAX_CHARACTERS = 100_000  # characters of a document; a tokenizer takes seconds for a line of megabytes
@@ -100,7 +101,7 @@ def _decode_lines(lines: list[tuple[int, bytes]], source: TextSource) -> Iterato
         try:
             good.append(text.decode())
         except UnicodeDecodeError as error:
-            yield Malformed(source.name, line, _why(error), _excerpt(text))
+            yield Malformed(source.name, line, _why(error, source), _excerpt(text))
     if good:
         yield Document("".join(good), source.name, lines[0][0])
 
@@ -120,7 +121,7 @@ def read_jsonl(content: io.BufferedReader, source: TextSource, field: str) -> It
                 value = _value(row, field)
                 marks = read_marks(row.get("spans"), value) if field != "spans" else ()
             except (ValueError, RecursionError) as error:
-                yield Malformed(source.name, line, _why(error), _excerpt(data))
+                yield Malformed(source.name, line, _why(error, source), _excerpt(data))
             else:
                 yield from cut_long_text(value, source.name, line, marks)
 
@@ -159,7 +160,8 @@ def read_delimited(content: io.BufferedReader, source: TextSource, field: str) -
         except StopIteration:
             return
         except (ValueError, csv.Error) as error:
-            reason = "not UTF-8" if isinstance(error, UnicodeEncodeError) else _why(error)
+            undecoded = isinstance(error, UnicodeEncodeError)
+            reason = not_decoded(error, source.encoding) if undecoded else _why(error, source)
             data = separator.join(row).encode(errors="surrogateescape")
             yield Malformed(source.name, line, reason, _excerpt(data))
 
@@ -206,7 +208,7 @@ def _cell_documents(data: bytes | None, source: TextSource, line: int) -> Iterat
             raise ValueError("null, not a string")
         yield from cut_long_text(data.decode(), source.name, line)
     except ValueError as error:
-        yield Malformed(source.name, line, _why(error), _excerpt(data or b""))
+        yield Malformed(source.name, line, _why(error, source), _excerpt(data or b""))
 
 
 def cut_long_text(text: str, name: str, line: int, marks: tuple[Mark, ...] = ()) -> Iterator[Document]:
@@ -220,11 +222,12 @@ def cut_long_text(text: str, name: str, line: int, marks: tuple[Mark, ...] = ())
     yield Document(text[start:] if start else text, name, line, marks_within(marks, start, len(text)))
 
 
-def _why(error: Exception) -> str:
+def _why(error: Exception, source: TextSource) -> str:
     if isinstance(error, UnicodeEncodeError):
         return "a lone surrogate, which is no character"
     if isinstance(error, UnicodeDecodeError):
-        return f"not UTF-8 ({error.reason} at byte {error.start})"
+        binary = source.format in BINARY
+        return not_decoded(error, UTF8 if binary else source.encoding, remedy=not binary)
     if isinstance(error, json.JSONDecodeError):
         return f"not JSON ({error.msg.removesuffix(' at')} at character {error.pos})"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)

@@ -14,6 +14,7 @@ import lxml.etree
 import lxml.html
 from markdown_it import MarkdownIt
 
+from unmask.corpus.read.encodings import not_decoded
 from unmask.corpus.read.find import TextSource
 from unmask.corpus.read.formats import ROW, Malformed, Record, cut_long_text
 
@@ -66,7 +67,9 @@ def _page(content: io.BufferedReader, source: TextSource, markdown: bool) -> Ite
             page = FRONT_MATTER.sub("", page.replace("\r\n", "\n"))
             page = MarkdownIt("commonmark").enable("table").render(page)
         yield from cut_long_text("\n".join(paragraphs(page)), source.name, 1)
-    except (UnicodeDecodeError, LookupError, RecursionError) as error:
+    except UnicodeDecodeError as error:
+        yield Malformed(source.name, 1, not_decoded(error, source.encoding))
+    except (LookupError, RecursionError) as error:
         yield Malformed(source.name, 1, f"not readable as a page ({error})")
 
 

@@ -50,6 +50,7 @@ def wordless_tokens(tokenizer: PreTrainedTokenizerFast) -> Flags:
 def write_phrases(phrases: Iterable[Phrase], path: Path) -> None:
     """Write a list that `read_phrases` takes, after a person has struck out lines or added some."""
     with explain_disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(phrase_lines(phrases), encoding="utf-8")
 
 
