@@ -62,6 +62,8 @@ PREPARED = Prepared(
     tokenizer="wordpiece",
     vocabulary=16_384,
     tokens={"train": 1_000_000, "valid": 10_000},
+    warnings=("only 10 documents are held out: intervals will be wide",),
+    next=("unmask pretrain data --out run --minutes 10", 'unmask fill run "The king [MASK] the sea."'),
     fingerprint="f" * 64,
     seconds=75.0,
 )
@@ -128,7 +130,9 @@ def test_what_was_read_and_left_out_is_counted() -> None:
         "1,000,000",
         "f" * 64,
         "1 min 15 s",
-        "unmask pretrain data",
+        "only 10 documents are held out: intervals will be wide",
+        "next  unmask pretrain data --out run --minutes 10",
+        'next  unmask fill run "The king [MASK] the sea."',
     ):
         assert said in text
 
@@ -159,6 +163,12 @@ def test_an_interval_that_is_not_known_and_a_model_that_learnt_nothing_are_said_
     text = printed(alone)
     assert "unknown" in text and "nan" not in text
     assert "no better than the frequencies" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(("count", "said"), [(60, None), (30, "intervals are wide"), (10, "intervals are too narrow")])
+def test_few_held_out_documents_are_told_beside_the_intervals(count: int, said: str | None) -> None:
+    text = " ".join(printed(replace(EVALUATED, documents=count)).split())
+    assert (f"Only {count} held-out documents: {said}" in text) if said else ("Only" not in text)
 
 
 def test_words_of_the_text_are_never_taken_for_markup() -> None:

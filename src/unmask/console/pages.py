@@ -12,7 +12,7 @@ from functools import singledispatch
 from math import isfinite
 from pathlib import Path
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -93,7 +93,8 @@ def _(result: Prepared) -> RenderableType:
         *([Text(f"  {hint}", style="yellow")] if (hint := office_hint(result.passed_over)) else []),
         *_first_malformed(Path(result.path) / "quarantine.jsonl"),
         fact_line("fingerprint", result.fingerprint),
-        next_command(f"unmask pretrain {result.path} --out run --minutes 10"),
+        *(Text(f"  {warning}", style="yellow") for warning in result.warnings),
+        Group(*map(next_command, result.next)),
     )
 
 
@@ -225,9 +226,13 @@ def _(result: CompletionScript) -> RenderableType:
 
 def _few_documents(count: int) -> list[RenderableType]:
     """A warning where intervals and entropies rest on too little text to be believed."""
-    if count >= FEW_DOCUMENTS:
+    from unmask.tokens.advice import FEW
+
+    if count >= FEW:
         return []
-    line = f"Only {count} held-out documents: intervals are too narrow, context bits too low; hold out more text."
+    line = f"Only {count} held-out documents: intervals are wide; prepare with more text or a larger --valid."
+    if count < FEW_DOCUMENTS:
+        line = f"Only {count} held-out documents: intervals are too narrow, context bits too low; hold out more text."
     return [Padding(Text(line, style="yellow"), (0, 1))]
 
 

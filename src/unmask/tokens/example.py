@@ -51,13 +51,18 @@ def example_blank(data: Path) -> str | None:
     Unfit is what is too long or too short, has no spaces between its words, or has characters that a terminal or a
     shell would take for something else.
     """
+    best = best_example(data)
+    return None if best is None else best.text
+
+
+def best_example(data: Path) -> Example | None:
+    """The sentence that `example_blank` blanks a word of, and which word."""
     try:
         dataset = Dataset.open(data)
         texts = dataset.sample("valid", SAMPLE)
-        best = max(_examples(dataset, texts), key=lambda example: example[:4], default=None)
+        return max(_examples(dataset, texts), key=lambda example: example[:4], default=None)
     except Exception:  # a suggestion is never worth a command: whoever needs the text itself says what is wrong
         return None
-    return None if best is None else best.text
 
 
 def _examples(dataset: Dataset, texts: Iterable[str]) -> Iterator[Example]:

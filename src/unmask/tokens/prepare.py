@@ -22,6 +22,7 @@ from unmask.files import check_writable, whole_directory
 from unmask.progress import task
 from unmask.records import SPAN_KINDS
 from unmask.results import Prepared
+from unmask.tokens.advice import held_out_warning, next_commands
 from unmask.tokens.encode_split import Finders, encode_split
 from unmask.tokens.spans.find import Finder, gazetteer_file, spacy_finders
 from unmask.tokens.store.dataset import SPLITS
@@ -96,6 +97,7 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **fie
             facts["languages"] = write_languages(folder / "documents", splits, settings.languages)
         (folder / "README.md").write_text(data_readme(facts), encoding="utf-8")
         manifest = write_manifest(folder, facts)
+    warning = held_out_warning(corpus.counts["train"], corpus.counts["valid"])
     return Prepared(
         path=out,
         files=corpus.files,
@@ -107,6 +109,8 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **fie
         spans=spans,
         pages_without_text=corpus.pages_without_text,
         passed_over=corpus.passed_over,
+        warnings=(warning,) if warning else (),
+        next=next_commands(out),
         fingerprint=fingerprint_of(manifest),
         seconds=perf_counter() - start,
     )
