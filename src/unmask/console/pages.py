@@ -90,22 +90,27 @@ def _(result: Prepared) -> RenderableType:
     return draw_page(
         title_line("Prepared", result.path, format_duration(result.seconds)),
         draw_table(("", "", ""), rows, numbers=(1,)),
-        *([Text(f"  {hint}", style="yellow")] if (hint := office_hint(result.passed_over)) else []),
+        *([_notice(hint)] if (hint := office_hint(result.passed_over)) else []),
         *_first_malformed(Path(result.path) / "quarantine.jsonl"),
         fact_line("fingerprint", result.fingerprint),
-        *(Text(f"  {warning}", style="yellow") for warning in result.warnings),
+        *map(_notice, result.warnings),
         Group(*map(next_command, result.next)),
     )
 
 
-def _first_malformed(quarantine: Path) -> list[Text]:
+def _notice(line: str) -> RenderableType:
+    """Something to mind."""
+    return Padding(Text(line, style="yellow"), (0, 2))
+
+
+def _first_malformed(quarantine: Path) -> list[RenderableType]:
     """Why the first malformed line was left out: often the others were for the same reason."""
     if not quarantine.is_file():
         return []
     with quarantine.open(encoding="utf-8") as file:
         first = json.loads(file.readline())
     place = f"{first['source']}:{first['line']}" if first["line"] else first["source"]
-    return [Text(f"  first malformed  {place}: {first['reason']}", style="yellow")]
+    return [_notice(f"first malformed  {place}: {first['reason']}")]
 
 
 @draw_result.register

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from unmask.corpus.read import builtin
 from unmask.corpus.read.encodings import UTF8
+from unmask.corpus.read.mistaken import is_address, nearest_path, use_of_work, work_of_unmask
 from unmask.errors import BadInput
 from unmask.quantities import spell_counts
 
@@ -39,6 +40,7 @@ FORMATS: dict[str, str] = {
     ".docx": "docx",
 }
 EXTRA_MODULES: dict[str, str] = {"pdf": "pypdf", "docx": "mammoth"}  # by format: what the extra office brings
+EXTRA_REMEDY = "pip install 'unmask[office]'"
 BINARY = {"parquet", *EXTRA_MODULES}  # formats that know their encoding
 COMPRESSIONS: dict[str, str] = {".gz": "gzip", ".zst": "zstd", ".xz": "xz"}
 # How many bytes of text a byte on disk gives, on the small side: Wikipedia is 2.6 times as large as its .gz.
@@ -106,9 +108,15 @@ def _sources(argument: str, on_passed_over: PassOver) -> Iterator[TextSource]:
     path = Path(argument)
     if not argument.strip():  # which Path takes for this folder; it is a variable that was not set
         raise BadInput("a source is empty: name a file, a folder or a glob, or . for this folder")
+    if is_address(argument):
+        raise BadInput(
+            f"{argument}: an address; files are read from this machine: download it (curl -LO …) and name it"
+        )
     if argument == STDIN:
         yield TextSource(STDIN, "stdin")
     elif path.is_dir():
+        if kind := work_of_unmask(path):
+            raise BadInput(use_of_work(argument, kind))
         yield from _readable([path], argument, on_passed_over)
     elif path.exists():
         source = _named_source(path)
@@ -122,7 +130,8 @@ def _sources(argument: str, on_passed_over: PassOver) -> Iterator[TextSource]:
         matches = glob.glob(argument, recursive=True)  # noqa: PTH207 Path.glob takes no absolute pattern
         yield from _readable([Path(match) for match in sorted(matches)], argument, on_passed_over)
     else:
-        raise BadInput(f"{argument}: no such file or folder")
+        nearest = nearest_path(argument, also=[BUILTIN])
+        raise BadInput(f"{argument}: no such file or folder" + (f"; did you mean {nearest}?" if nearest else ""))
 
 
 def _named_source(path: Path) -> TextSource:
@@ -131,10 +140,10 @@ def _named_source(path: Path) -> TextSource:
         suffix = "".join(path.suffixes[-2:]) or "no suffix"
         raise BadInput(
             f"{path}: unknown kind of file ({suffix}); known are {' '.join(FORMATS)}, "
-            f"each plain or with {' '.join(COMPRESSIONS)}"
+            f"each plain or with {' '.join(COMPRESSIONS)}; if it is text, unmask prepare - reads it from standard input"
         )
     if not _is_installed(suffixes[0]):
-        raise BadInput(f"{path}: {suffix_of(path)} is read by an extra: pip install 'unmask[office]'")
+        raise BadInput(f"{path}: {suffix_of(path)} is read by an extra: {EXTRA_REMEDY}")
     return TextSource(str(path), *suffixes)
 
 
@@ -167,7 +176,9 @@ def _readable(paths: list[Path], argument: str, on_passed_over: PassOver) -> Ite
     if nothing:
         problem = f"nothing matches {argument}" if not paths else f"{argument}: no file that can be read"
         others = f"; there are {spell_counts(passed_over)}" if passed_over else ""
-        raise BadInput(f"{problem} ({' '.join(FORMATS)}, each plain or with {' '.join(COMPRESSIONS)}){others}")
+        remedy = f"; {EXTRA_REMEDY} reads .pdf and .docx" if passed_over.keys() & {".pdf", ".docx"} else ""
+        known = f"({' '.join(FORMATS)}, each plain or with {' '.join(COMPRESSIONS)})"
+        raise BadInput(f"{problem} {known}{others}{remedy}")
 
 
 def suffix_of(path: Path) -> str:
@@ -182,7 +193,7 @@ def suffix_of(path: Path) -> str:
 
 
 def _walk(folder: Path, pass_over: Callable[[Path, str], None]) -> Iterator[Path]:
-    """Files under a folder, sorted; hidden ones (.git, .cache) and linked folders are not entered."""
+    """Files under a folder, sorted; hidden ones (.git, .cache), linked folders and unmask's own are not entered."""
 
     def unreadable(error: OSError) -> None:
         raise BadInput(f"{error.filename}: {error.strerror}")
@@ -193,5 +204,8 @@ def _walk(folder: Path, pass_over: Callable[[Path, str], None]) -> Iterator[Path
                 pass_over(path, "hidden")
             elif path.is_dir() and path.is_symlink():
                 pass_over(path, "linked folder")
+            elif path.is_dir() and (kind := work_of_unmask(path)):
+                pass_over(path, kind)
+                folders.remove(path.name)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (Path(directory, name) for name in sorted(files) if not name.startswith("."))
