@@ -290,10 +290,10 @@ def test_a_missing_source_is_named_and_nothing_is_made(verb: str, inside: Run, t
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_corpus_says_what_was_read(inside: Run, tmp_path: Path) -> None:
+def test_an_empty_corpus_is_named(inside: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n\n  \n")
     done = inside("prepare", "empty.txt", "--out", "data", cwd=tmp_path)
-    refused(done, 3, "no document is left of 0 read from 1 file")
+    refused(done, 3, "empty.txt: no text in it: nothing, or nothing but blank lines")
     assert not (tmp_path / "data").exists()
 
 

@@ -154,7 +154,7 @@ def test_nothing_left_is_one_line_that_says_why(tmp_path: Path) -> None:
 
 
 def test_a_file_of_blank_lines_is_said_to_have_no_text(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"no text in the file: nothing, or nothing but blank lines$"):
+    with pytest.raises(BadInput, match=r"a\.txt: no text in it: nothing, or nothing but blank lines$"):
         collect_corpus([str(write(tmp_path / "a.txt", ["", ""]))], tmp_path / "corpus")
 
 

@@ -87,7 +87,7 @@ def collect_corpus(sources: Sequence[str], out: Path, *, config: CollectConfig |
         digests, empty, short = _stage_documents(reader.waves(), stage, config.min_characters)
         counts = {"read": reader.documents_read, "malformed": reader.malformed_records, "empty": empty, "short": short}
         if not len(digests):
-            raise BadInput(_nothing_left(len(files), counts, config, reader.first_problem))
+            raise BadInput(_nothing_left(files, counts, config, reader.first_problem))
         stays = first_occurrences(digests)
         is_valid = np.zeros_like(stays)
         is_valid[stays] = held_out(digests[stays], config.valid)
@@ -190,14 +190,13 @@ def _sift(stage: Path, schema: pa.Schema, flags: dict[Path, Flags]) -> list[Docu
         return [writer for writer, _ in writers]
 
 
-def _nothing_left(files: int, counts: dict[str, int], config: CollectConfig, problem: str) -> str:
+def _nothing_left(files: Sequence[TextSource], counts: dict[str, int], config: CollectConfig, problem: str) -> str:
     if not counts["read"] and not problem:
-        return (
-            f"no text in {'the file' if files == 1 else f'any of {files:,} files'}: nothing, or nothing but blank lines"
-        )
+        others = f", nor in {len(files) - 1:,} others" if len(files) > 1 else ""
+        return f"{files[0].name}: no text in it{others}: nothing, or nothing but blank lines"
     short = f"{counts['short']} shorter than {config.min_characters} characters"
     malformed = f"{counts['malformed']} malformed" + (f" (first {problem})" if problem else "")
     return (
-        f"no document is left of {counts['read']} read from {files} file{'s' * (files != 1)}: "
+        f"no document is left of {counts['read']} read from {len(files)} file{'s' * (len(files) != 1)}: "
         f"{malformed}, {counts['empty']} empty, {short}"
     )
