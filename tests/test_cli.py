@@ -116,7 +116,7 @@ USAGE = [
     (["fill", "run", "--tpo", "5"], "--tpo, 5; perhaps you meant: --top"),
     (["fill", "run", "--top", "five"], "--top: invalid literal for int() with base 10: 'five'"),
     (["evaluate", "run"], "DATA"),
-    (["show", "a text"], "--model"),
+    (["show"], "MODEL"),
     (["audit", "data", "--policy"], "--policy"),
     (["collocations"], "DATA"),
     (["pretrain", "data", "--out", "run", "--minutes", "ten"], "--minutes"),
@@ -289,6 +289,7 @@ def test_damage_is_named_and_has_its_code(command: Run, data: Path, tmp_path: Pa
         (("pretrain", "data", "--out", "run", "--rows", 8), "--rows is now --batch-size"),
         (("plan", "--micro=4"), "--micro is now --micro-batch"),
         (("pretrain", "data", "--out", "run", "--checkpointing"), "--checkpointing is now --recompute"),
+        (("show", "a text", "--model", "data"), '--model is now the first word: unmask show DATA_OR_MODEL "A text."'),
         (("compare", "--recipes", "bert", "--data", "data", "--tag", "a"), "--tag is now --probe-tags"),
     ],
 )
@@ -348,9 +349,38 @@ def test_fill_reads_lines_and_prints_a_json_line_for_each(command: Run, inside: 
     ]
 
 
-def test_a_bad_line_of_standard_input_is_named_by_its_number(inside: Run, make_model: Make) -> None:
-    refused(inside("fill", make_model(), stdin="a [MASK]\n\nnone\n"), 3, "line 3: there is no blank")
-    refused(inside("fill", make_model(), "-", stdin=b"a [MASK]\n\xff"), 3, "line 2: not UTF-8 at byte 1")
+def test_fill_goes_on_past_bad_lines_and_names_them_in_the_end(inside: Run, make_model: Make) -> None:
+    lines = [b"a [MASK]", b"", b"none", b"\xff [MASK]", b"the king " * 60 + b"[MASK]", b"nor here", b"b [MASK]"]
+    done = inside("fill", make_model(), "--json", stdin=b"\n".join(lines))
+    assert done.returncode == BadInput.code
+    assert [json.loads(line)["text"] for line in done.stdout.splitlines()] == ["a [MASK]", "b [MASK]"]
+    blankless, latin, long, summary = complaints(done)
+    assert latin == "unmask: line 4: not UTF-8 at byte 1 of the line"
+    assert blankless == "unmask: lines 3, 6: there is no blank to fill: write [MASK] where a word is missing"
+    assert long.startswith("unmask: line 5: 1") and long.endswith("tokens, but this model takes 64: shorten the text")
+    assert summary == "unmask: 4 of 6 lines could not be filled"
+    drawn = inside("fill", make_model(), "-", stdin=b"\n".join(lines))
+    assert drawn.returncode == BadInput.code and drawn.stdout.count("%") == 10 and complaints(drawn) == complaints(done)
+
+
+def test_lines_are_answered_as_they_come(make_model: Make) -> None:
+    line = [sys.executable, "-m", "unmask", "fill", str(make_model()), "-", "--json"]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for text in ("a [MASK]", "b [MASK]"):
+            print(text, file=process.stdin, flush=True)
+            assert json.loads(process.stdout.readline())["text"] == text
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("verb", ["fill", "show"])
+def test_the_name_of_a_file_given_as_a_text_is_noticed(
+    verb: str, inside: Run, make_model: Make, tmp_path: Path
+) -> None:
+    (tmp_path / "texts.txt").write_text("a [MASK]\n")
+    line = f"texts.txt: is a file, not a text; its lines are read with `unmask {verb} {make_model()} - < texts.txt`"
+    refused(inside(verb, make_model(), "texts.txt", cwd=tmp_path), 3, line)
 
 
 def test_nothing_on_standard_input_gives_nothing(inside: Run, make_model: Make) -> None:
@@ -375,7 +405,7 @@ SENTENCE = "The king sees the capital of France."
 def test_show_draws_with_signs_for_a_pipe_and_in_colour_for_a_terminal(
     inside: Run, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("show", SENTENCE, "--policy", "token", "--rate", "0.9", "--model", data)
+    words = ("show", data, SENTENCE, "--policy", "token", "--rate", "0.9")
     done = inside(*words)
     assert answered(done), done.stderr
     assert done.stdout.startswith("token · ") and "[MASK]" in done.stdout and "▔" in done.stdout
@@ -387,7 +417,7 @@ def test_show_draws_with_signs_for_a_pipe_and_in_colour_for_a_terminal(
 
 
 def test_show_takes_lines_and_prints_a_json_line_for_each(command: Run, data: Path) -> None:
-    done = command("show", "--model", data, "--policy", "word", "--json", stdin=f"{SENTENCE}\n\nMusic and the sea.\n")
+    done = command("show", data, "--policy", "word", "--json", stdin=f"{SENTENCE}\n\nMusic and the sea.\n")
     assert answered(done), done.stderr
     first, second = map(json.loads, done.stdout.splitlines())
     assert (first["policy"], second["pieces"][0]["text"][0]) == ("word", "M")
@@ -396,9 +426,9 @@ def test_show_takes_lines_and_prints_a_json_line_for_each(command: Run, data: Pa
 
 def test_all_policies_are_shown_on_one_text(inside: Run, make_model: Make, tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("capital of France\n")
-    without = inside("show", SENTENCE, "--all", "--model", make_model())
+    without = inside("show", make_model(), SENTENCE, "--all")
     assert sum(" tokens hidden" in line for line in without.stdout.splitlines()) == 7
-    done = inside("show", SENTENCE, "--all", "--phrases", tmp_path / "list.txt", "--model", make_model(), "--json")
+    done = inside("show", make_model(), SENTENCE, "--all", "--phrases", tmp_path / "list.txt", "--json")
     assert [json.loads(line)["policy"] for line in done.stdout.splitlines()][3:6] == ["entity", "phrase", "collocation"]
 
 
@@ -428,12 +458,12 @@ def test_collocations_are_written_to_be_edited_and_never_written_over(inside: Ru
 
 def test_what_cannot_be_hidden_is_one_line(inside: Run, data: Path, make_model: Make, tmp_path: Path) -> None:
     model = make_model()
-    refused(inside("show", "a cat", "--model", tmp_path / "nowhere"), 3, "nowhere: does not exist")
-    refused(inside("show", "a cat", "--model", tmp_path), 3, "holds no tokenizer")
-    refused(inside("show", "a cat", "--model", model, "--policy", "spam"), 3, "no policy is called 'spam'")
-    refused(inside("show", "a cat", "--model", model, "--policy", "entity"), 3, "give --phrases")
-    refused(inside("show", "a cat", "--model", model, "--rate", "1.5"), 3, "1.5")
-    refused(inside("show", "", "--model", model), 3, "nothing to hide")
+    refused(inside("show", tmp_path / "nowhere", "a cat"), 3, "nowhere: does not exist")
+    refused(inside("show", tmp_path, "a cat"), 3, "holds no tokenizer")
+    refused(inside("show", model, "a cat", "--policy", "spam"), 3, "no policy is called 'spam'")
+    refused(inside("show", model, "a cat", "--policy", "entity"), 3, "give --phrases")
+    refused(inside("show", model, "a cat", "--rate", "1.5"), 3, "1.5")
+    refused(inside("show", model, ""), 3, "nothing to hide")
     refused(inside("audit", tmp_path / "nowhere"), 3, "nowhere: does not exist")
     refused(inside("audit", data, "--policy", "phrase"), 3, "give --phrases")
     refused(inside("audit", data, "--rate", "-0.1"), 3, "-0.1")
@@ -443,7 +473,7 @@ def test_what_cannot_be_hidden_is_one_line(inside: Run, data: Path, make_model: 
     latin = tmp_path / "latin.txt"
     latin.write_bytes("New York\nMötley Crüe\n".encode("latin-1"))
     for words in (
-        ("show", "a cat", "--model", model),
+        ("show", model, "a cat"),
         ("audit", data),
         ("pretrain", data, "--out", "run", "--steps", 1),
     ):
@@ -487,7 +517,7 @@ def test_a_tokenizer_that_cannot_hide_is_named(inside: Run, make_model: Make, tm
     made = PreTrainedTokenizerFast.from_pretrained(make_model())
     made.mask_token = None
     made.save_pretrained(tmp_path / "maskless")
-    refused(inside("show", "a cat", "--model", tmp_path / "maskless"), 3, "maskless: has no mask token")
+    refused(inside("show", tmp_path / "maskless", "a cat"), 3, "maskless: has no mask token")
 
 
 def test_ctrl_c_is_one_line_and_130(make_model: Make) -> None:

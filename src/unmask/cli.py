@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 from unmask import __version__
-from unmask.errors import EXIT_CODES, BadInput, Damaged, Interrupted, NoSpace, UnmaskError
+from unmask.errors import EXIT_CODES, BadInput, BadLines, Damaged, Interrupted, NoSpace, UnmaskError
 from unmask.results import to_json
 from unmask.verbs.arguments import Location
 from unmask.verbs.commands import COMMANDS, LINED
@@ -33,6 +33,7 @@ RENAMED = {
     "--checkpointing": "--recompute",
     "--classify": "--probe-texts",
     "--tag": "--probe-tags",
+    "show --model": 'the first word: unmask show DATA_OR_MODEL "A text."',
 }
 UNUSABLE = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
@@ -116,8 +117,9 @@ def read_settings(verb: Callable[..., Any], words: Sequence[str]) -> tuple[Calla
     except SystemExit as leaving:
         if leaving.code:
             for word in words:
-                if (flag := word.partition("=")[0]) in RENAMED:
-                    sys.exit(_fail(f"{flag} is now {RENAMED[flag]}; see unmask {verb.__name__} --help", USAGE))
+                flag = word.partition("=")[0]
+                if name := RENAMED.get(flag, RENAMED.get(f"{verb.__name__} {flag}")):
+                    sys.exit(_fail(f"{flag} is now {name}; see unmask {verb.__name__} --help", USAGE))
             sys.exit(_fail(f"{_in_one_line(output.getvalue())}; see unmask {verb.__name__} --help", USAGE))
         raise
 
@@ -142,6 +144,8 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
     def question(*positions: Any, json: bool, **settings: Any) -> tuple[Callable[[], Any], bool]:
         if variadic is not None:
             positions = (*positions[:variadic], *(positions[variadic] or _stdin_words(verb)))
+            if verb in LINED and positions[variadic:] == ("-",):
+                return partial(LINED[verb], *positions[:variadic], **settings), json
         return partial(verb, *positions, **settings), json
 
     originals = list(signature.parameters.values())
@@ -212,10 +216,10 @@ def _progress_on_stderr() -> Iterator[None]:
 
 
 def _show(result: Any, as_json: bool) -> None:
-    """The result on stdout: one JSON document (a line for each of several), or tables."""
+    """The result on stdout: one JSON document (a line for each of several, as they come), or tables."""
     if as_json:
-        for item in result if isinstance(result, list) else [result]:
-            print(to_json(item))
+        for item in result if isinstance(result, list | Iterator) else [result]:
+            print(to_json(item), flush=True)
         return
     from rich.console import Console
 
@@ -234,6 +238,8 @@ def explain(error: BaseException) -> int:
         return 0  # whoever reads has what it wanted
     if isinstance(error, KeyboardInterrupt):
         return _fail("stopped", Interrupted.code)
+    if isinstance(error, BadLines):
+        return [_fail(line, error.code) for line in error.lines][-1]
     if isinstance(error, UnmaskError):
         return _fail(str(error), error.code)
     if isinstance(error, OSError) and (error.errno in FULL or isinstance(error, UNUSABLE)):

@@ -7,7 +7,8 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from unmask.errors import BadInput, Damaged
 from unmask.inference import fill as module
-from unmask.inference.fill import BlankText, Candidate, complete_text, fill_blanks, speller
+from unmask.inference.blanks import BlankText, read_blanks, speller
+from unmask.inference.fill import Candidate, complete_text, fill_blanks, fill_good
 from unmask.models.load import LoadedModel, load_model
 from unmask.results import Filled, Guess
 
@@ -127,8 +128,9 @@ def test_targets_have_the_model_s_probabilities_and_come_in_their_order(loaded: 
 
 def test_a_target_is_the_token_it_has_in_its_place(make_model: Make) -> None:
     loaded = load_model(make_model(kind="bpe"))
-    question = module.read_questions(loaded, ["[MASK] sees the [MASK]."], [""])[0]
-    first, second = module.target_choices(loaded, question, ["The", "king"])
+    (question,) = read_blanks(loaded, ["[MASK] sees the [MASK]."], ["The", "king"])
+    assert isinstance(question, BlankText)
+    first, second = question.choices
     assert [loaded.tokenizer.convert_ids_to_tokens(list(each)) for each in (first, second)] == [
         ["The", "king"],
         ["ĠThe", "Ġking"],
@@ -169,9 +171,14 @@ def test_what_cannot_be_filled_is_refused_in_one_line(
     assert "\n" not in str(refusal.value)
 
 
-def test_a_line_is_named_by_its_number(make_model: Make) -> None:
-    with pytest.raises(BadInput, match=r"^line 7: there is no blank"):
-        fill_blanks(load_model(make_model()), ["The [MASK] sees", "none"], lines=[3, 7])
+def test_of_many_texts_the_good_are_filled_and_the_bad_are_told(make_model: Make) -> None:
+    texts = ["The [MASK] sees", "none", "The [MASK]", "the king " * 60 + "[MASK]"]
+    loaded = load_model(make_model())
+    first, second, third, fourth = fill_good(loaded, texts, top=3)
+    assert [first, third] == fill_blanks(loaded, [texts[0], texts[2]], top=3)
+    assert isinstance(second, BadInput) and isinstance(fourth, BadInput)
+    with pytest.raises(BadInput, match=r"^'none': there is no blank"):
+        fill_blanks(loaded, texts)
 
 
 def test_underscores_beside_a_blank_are_text(loaded: LoadedModel) -> None:

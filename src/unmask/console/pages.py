@@ -47,10 +47,12 @@ BEST = 30  # collocations that are shown
 
 
 def result_pages(result: object) -> Iterator[RenderableType]:
-    """What a console prints for a result, or for a list of them one after the other."""
-    results = result if isinstance(result, list) else [result]
-    yield from map(draw_result, results)
-    if any(isinstance(item, Shown) for item in results):
+    """What a console prints for a result, or for several one after the other, as they come."""
+    hides = False
+    for item in result if isinstance(result, list | Iterator) else [result]:
+        yield draw_result(item)
+        hides |= isinstance(item, Shown)
+    if hides:
         yield Coloured(lambda width, colour: draw_legend(colour=colour))
 
 
