@@ -11,6 +11,7 @@ from unmask.inference.blanks import BlankText, read_blanks, speller
 from unmask.inference.fill import Candidate, complete_text, fill_blanks, fill_good
 from unmask.models.load import LoadedModel, load_model
 from unmask.results import Filled, Guess
+from unmask.tokens.tokenizer.boundaries import token_boundaries
 
 Make = Callable[..., Path]
 KINDS = ("wordpiece", "bpe", "unigram")
@@ -35,6 +36,7 @@ def test_probabilities_are_those_of_the_full_computation(loaded: LoadedModel) ->
     text = "The old king [MASK] the [MASK] of France."
     expected = all_probabilities(loaded, text.replace("[MASK]", loaded.tokenizer.mask_token))
     expected[:, list(loaded.vocabulary.special)] = 0
+    expected[:, torch.from_numpy(~token_boundaries(loaded.tokenizer).allowed("The "))] = 0
     (filled,) = fill_blanks(loaded, [text], top=7)
     for row, guesses in zip(expected, filled.blanks, strict=True):
         best = row.topk(7)
@@ -61,7 +63,11 @@ def test_answers_are_the_same_alone_and_among_texts_of_other_lengths(
 
 def test_special_tokens_are_never_offered(loaded: LoadedModel) -> None:
     (filled,) = fill_blanks(loaded, ["The [MASK] sees."], top=10_000)
-    assert len(filled.blanks[0]) == len(loaded.vocabulary.ordinary)
+    ordinary = loaded.vocabulary.ordinary
+    fitting = token_boundaries(loaded.tokenizer).allowed("The ")
+    assert len(filled.blanks[0]) == len(
+        {speller(loaded)(token).strip() for token in ordinary[fitting[ordinary]].tolist()}
+    )
     shown = {guess.token for guess in filled.blanks[0]}
     assert not shown & set(loaded.tokenizer.all_special_tokens)
 
@@ -80,6 +86,23 @@ def test_the_best_guess_stands_in_the_text_where_the_places_say(loaded: LoadedMo
         assert "[MASK]" not in filled.completed
         for (start, end), guesses in zip(filled.places, filled.blanks, strict=True):
             assert filled.completed[start:end] == guesses[0].token.removeprefix("##")
+
+
+def test_after_a_space_no_candidate_goes_on_with_a_word_and_after_letters_all_do(loaded: LoadedModel) -> None:
+    after_space, after_letters = fill_blanks(loaded, ["The [MASK] sees", "un[MASK] sees"], top=10_000)
+    assert not any(guess.token.startswith("##") for guess in after_space.blanks[0])
+    words = [guess.token for guess in after_space.blanks[0] if guess.token.isalpha()]
+    assert "the" in words and "ing" not in words
+    pieces = [guess.token for guess in after_letters.blanks[0] if "\\" not in guess.token]  # whole characters
+    assert all(token.startswith("##") for token in pieces if token[-1].isalnum())
+    assert any(len(token) > 3 for token in pieces) and "##the" not in pieces
+
+
+def test_what_reads_the_same_is_offered_once(loaded: LoadedModel) -> None:
+    for text in ("[MASK] sees", "the dog ([MASK])", "[MASK][MASK]", "The “[MASK]”"):
+        for guesses in fill_blanks(loaded, [text], top=10_000)[0].blanks:
+            shown = [guess.token for guess in guesses]
+            assert len(shown) == len(set(shown)) > 10
 
 
 SPACING = [

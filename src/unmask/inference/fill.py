@@ -1,8 +1,10 @@
 """Blanks to words: the likeliest tokens of each blank, and the text completed with the best.
 
 In: a loaded model and texts with blanks. Out: `Filled`, one for each text, in their order. Each blank is
-filled on its own, the others staying blank. Probabilities are the model's, over its whole vocabulary; special
-tokens are never offered.
+filled on its own, the others staying blank. Special tokens are never offered, nor what cannot stand there: after a
+space nothing that goes on with a word, after a letter nothing that begins one (`unmask.tokens.tokenizer.boundaries`).
+Probabilities are the model's, over its whole vocabulary, and not divided anew among what is offered: so those of
+different texts, of `--targets` and of transformers' own pipeline compare.
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ from unmask.inference.blanks import BlankText, read_blanks, speller
 from unmask.models.load import LoadedModel
 from unmask.models.sparse import logits_at
 from unmask.progress import task
+from unmask.records import Flags
 from unmask.results import Filled, Guess
 from unmask.tokens.bucket import batches_by_length
+from unmask.tokens.tokenizer.boundaries import token_boundaries
 
 BATCH = 8_192  # tokens in a forward pass, padding among them
 ROWS = 128  # and rows, for each blank has a probability for every token of the vocabulary
@@ -62,7 +66,7 @@ def _check_top(top: int) -> None:
 
 def _answer(lm: LoadedModel, questions: Sequence[BlankText], top: int) -> list[Filled]:
     """What the model says, texts of like length asked together."""
-    spell = speller(lm)
+    spell, boundaries = speller(lm), token_boundaries(lm.tokenizer)
     results: dict[int, Filled] = {}
     with task("Filling", total=len(questions)) as step, torch.inference_mode():
         lengths = [len(question.ids) for question in questions]
@@ -74,7 +78,8 @@ def _answer(lm: LoadedModel, questions: Sequence[BlankText], top: int) -> list[F
                     pairs = zip(distributions, questions[n].choices, strict=True)
                     candidates = [_rank_choices(row, choice) for row, choice in pairs]
                 else:
-                    candidates = [_likeliest(row, top, spell) for row in distributions]
+                    contexts = zip(distributions, _before_blanks(questions[n]), strict=True)
+                    candidates = [_likeliest(row, boundaries.allowed(before), top, spell) for row, before in contexts]
                 results[n] = complete_text(questions[n], candidates)
             step(len(batch))
     return [results[n] for n in range(len(questions))]
@@ -104,9 +109,21 @@ def _guess_label(spelt: str, in_word: bool) -> str:
     return f"##{spelt}" if in_word and spelt[0].isalnum() else spelt.strip()
 
 
-def _likeliest(row: Tensor, top: int, spell: Callable[[int], str]) -> list[Candidate]:
-    best = row.topk(min(top, int((row > 0).sum())))
-    return [Candidate(spell(token), p) for token, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+def _before_blanks(question: BlankText) -> list[str | None]:
+    """The text right before each blank; none where another blank is."""
+    first, *others = question.between[:-1]
+    return [first.lstrip(), *(between or None for between in others)]
+
+
+def _likeliest(row: Tensor, allowed: Flags, top: int, spell: Callable[[int], str]) -> list[Candidate]:
+    """The likeliest tokens of those that can stand there; of two that read the same, with and without a space, one."""
+    row[: len(allowed)][~torch.from_numpy(allowed)] = 0
+    best = row.topk(min(2 * top, int((row > 0).sum())))
+    candidates: dict[str, Candidate] = {}
+    for token, probability in zip(best.indices.tolist(), best.values.tolist(), strict=True):
+        spelt = spell(token)
+        candidates.setdefault(spelt.strip(), Candidate(spelt, probability))
+    return list(candidates.values())[:top]
 
 
 def _rank_choices(row: Tensor, choice: dict[int, str]) -> list[Candidate]:

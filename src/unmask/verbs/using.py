@@ -124,7 +124,8 @@ def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...]
     """Fill the blanks of texts, with probabilities.
 
     A blank is [MASK], or the model's own mask token. Several blanks are each filled on their own. The text is
-    completed with the likeliest word of each. Lines that cannot be filled are named at the end (exit code 3).
+    completed with the likeliest word of each. Tokens that go on with a word are offered after a letter only;
+    probabilities are over the whole vocabulary. Lines that cannot be filled are named at the end (exit code 3).
 
     Args:
         model: A run, or any directory with a masked language model of transformers.
