@@ -90,6 +90,25 @@ def test_verbs_that_compute_nothing_load_no_torch(corpus: Path, data: Path, tmp_
     assert json.loads(done.stdout.splitlines()[-1]) == [[each[0], 0, False] for each in asked]
 
 
+LOADED_BY_FILL = """
+import json, sys
+from unmask.cli import main
+
+try:
+    main(["fill", sys.argv[1], "The [MASK] sees.", "--json"])
+except SystemExit as leaving:
+    print(json.dumps([leaving.code, *(name for name in sys.argv[2:] if name in sys.modules)]))
+"""
+
+
+def test_filling_loads_the_model_s_engine_and_no_other(make_model: Make) -> None:
+    engines = ["sklearn", "daft", "pyarrow", "pandas", "matplotlib", "lxml", "fastapi", "datasets", "tensorboard"]
+    ours = [f"unmask.{room}" for room in ("training", "pretraining", "objectives", "corpus", "corruption", "evaluation")]
+    line = [sys.executable, "-c", LOADED_BY_FILL, str(make_model()), *engines, *ours]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1]) == [0]
+
+
 def test_every_command_is_a_library_call_of_the_same_name() -> None:
     assert {name: getattr(unmask, name) for name in COMMANDS} == COMMANDS
 
