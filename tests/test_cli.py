@@ -435,17 +435,20 @@ def test_all_policies_are_shown_on_one_text(inside: Run, make_model: Make, tmp_p
 def test_audit_prints_bars_for_people_and_one_json_document(inside: Run, data: Path) -> None:
     words = ("audit", data, "--policy", "span 0.7, token 0.3", "--rate", "0.3", "--length", 64, "--blocks", 150)
     done = inside(*words)
-    assert done.returncode == 0 and "specials  0 hidden" in done.stdout and "█" in done.stdout and "p = " in done.stdout
+    assert done.returncode == 0 and "specials  0 hidden" in done.stdout and "█" in done.stdout
+    assert "no position is favoured (p = " in done.stdout and ", not below 0.001)" in done.stdout
     done = inside(*words, "--json")
     assert answered(done), done.stderr
     found = json.loads(done.stdout)
     assert found["policy"] == "span 0.7, token 0.3" and abs(found["rate"] - 0.3) < 0.02
     assert found["specials_hidden"] == found["silent"] == 0
+    assert (found["position_threshold"], found["position_favoured"]) == (0.001, False)
 
 
 def test_collocations_are_written_to_be_edited_and_never_written_over(inside: Run, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "phrases.txt"
-    done = inside("collocations", data, "--out", out, "--least", 3, "--top", 40)
+    done = inside("collocations", data, "--out", out, "--least", 3, "--above", -20, "--top", 40)
+    assert "stopped at score -20.00, as asked" in done.stdout
     assert done.returncode == 0 and "the best 30 of them" in done.stdout and "bread and butter" in done.stdout
     listed = [line.rpartition("\t")[2] for line in out.read_text().splitlines()[1:]]
     assert len(listed) == 40 and "bread and butter" in listed

@@ -103,7 +103,9 @@ except SystemExit as leaving:
 
 def test_filling_loads_the_model_s_engine_and_no_other(make_model: Make) -> None:
     engines = ["sklearn", "daft", "pyarrow", "pandas", "matplotlib", "lxml", "fastapi", "datasets", "tensorboard"]
-    ours = [f"unmask.{room}" for room in ("training", "pretraining", "objectives", "corpus", "corruption", "evaluation")]
+    ours = [
+        f"unmask.{room}" for room in ("training", "pretraining", "objectives", "corpus", "corruption", "evaluation")
+    ]
     line = [sys.executable, "-c", LOADED_BY_FILL, str(make_model()), *engines, *ours]
     done = subprocess.run(line, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.splitlines()[-1]) == [0]

@@ -180,8 +180,17 @@ def _(result: Collocated) -> RenderableType:
     return draw_page(
         title_line("Found", result.path or result.data, f"{summary}; {format_duration(result.seconds)}"),
         *([draw_table(("", "count", "score"), rows, numbers=(1, 2))] if best else []),
+        Padding(Text(_where_the_list_ends(result)), (0, 1)),
         next_command(train_command if result.path else mine_command),
     )
+
+
+def _where_the_list_ends(result: Collocated) -> str:
+    """At which score, and why there."""
+    chance = f"words side by side by chance alone can reach {result.chance:.2f}"
+    if result.above == result.chance:
+        return f"stopped at score {result.above:.2f}, or before it by --top: {chance}; --above sets another"
+    return f"stopped at score {result.above:.2f}, as asked, or before it by --top; {chance}"
 
 
 draw_result.register(Planned, draw_plan)

@@ -102,7 +102,8 @@ def audit(
     """Measure what a policy really does on the blocks of a data directory.
 
     The realised rate and its spread, how hidden tokens are shown, the lengths of what is hidden together, whether a
-    position is favoured, whether a special token was touched, and the speed.
+    position is favoured (it is said to be where the p-value is below 0.001), whether a special token was touched, and
+    the speed.
 
     Args:
         data: A data directory made by prepare.
@@ -129,20 +130,23 @@ def collocations(
     /,
     *,
     out: Location | None = None,
-    top: int = 20_000,
+    above: float | None = None,
+    top: int | None = None,
     longest: int = 5,
     least: int = 10,
     overwrite: bool = False,
 ) -> Collocated:
     """Find the word sequences of a data directory that belong together.
 
-    Those that no split of theirs explains (PMI-masking), best first. The list is text, a phrase a line: strike out
-    lines, add some, and give it to pretrain, audit or show with --phrases.
+    Those that no split of theirs explains (PMI-masking), best first, down to the score that words side by side by
+    chance alone can reach. The list is text, a phrase a line: strike out lines, add some, and give it to pretrain,
+    audit or show with --phrases.
 
     Args:
         data: A data directory made by prepare.
         out: The list to write; without it the best are only shown.
-        top: How many to keep.
+        above: Stop at this score instead, such as -8 for a longer list; 0 is the best that there is.
+        top: How many to keep at the most.
         longest: How many words a collocation has at the most.
         least: Only what occurs more often than this.
         overwrite: Replace a list that is already there, edited or not.
@@ -163,15 +167,17 @@ def collocations(
     dataset = Dataset.open(data)
     stream, tokenizer = dataset.split("train"), dataset.tokenizer()
     with task("Collocations", total=2 * longest) as step:
-        best = mine_collocations(
-            stream, wordless_tokens(tokenizer), max_words=longest, min_count=least, top=top, step=step
+        mined = mine_collocations(
+            stream, wordless_tokens(tokenizer), max_words=longest, min_count=least, above=above, top=top, step=step
         )
-    phrases = as_phrases(best, tokenizer)
+    phrases = as_phrases(mined.collocations, tokenizer)
     if out is not None:
         write_phrases(phrases, Path(out))
     return Collocated(
         data=Path(data),
         path=None if out is None else Path(out),
         phrases=tuple(phrases),
+        above=mined.above,
+        chance=mined.chance,
         seconds=perf_counter() - start,
     )
