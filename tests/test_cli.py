@@ -246,6 +246,20 @@ def test_a_directory_without_a_model_is_named(inside: Run, data: Path, tmp_path:
     refused(inside("evaluate", data, data), 3, "holds no model")
 
 
+def test_what_is_of_another_kind_is_named_with_what_works(
+    inside: Run, data: Path, make_model: Make, corpus: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    refused(inside("fill", data, "a [MASK]"), 3, "it is a data directory", f"unmask pretrain {data}")
+    refused(inside("evaluate", tmp_path / "empty", data), 3, "it is an empty folder", "`unmask runs`")
+    refused(inside("show", tmp_path / "empty", "a cat"), 3, "it is an empty folder", "give a data directory, a run")
+    for verb in (["audit"], ["collocations"], ["verify"], ["evaluate", make_model()], ["plan", "--data"]):
+        refused(inside(*verb, make_model()), 3, "not a data directory but a model directory; give the data")
+        refused(inside(*verb, corpus), 3, "not a data directory but a file", f"unmask prepare {corpus} --out data")
+        refused(inside(*verb, tmp_path / "empty"), 3, "not a data directory but an empty folder", "unmask prepare")
+    refused(inside("watch", data), 3, "is not a run directory but a data directory", "`unmask runs`")
+
+
 def test_a_run_of_another_version_is_refused(inside: Run, data: Path, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps(with_seal({"format": 99, "unmask": "9.0.0"})))
     refused(inside("fill", tmp_path, "a [MASK]"), 5, "9.0.0", "format 99")

@@ -101,8 +101,8 @@ def mine_collocations(
 def _chance_score(stream: TokenStream, breaks: Flags, words: Level, total: int) -> float:
     """The best score that words can have which stand side by side by chance alone.
 
-    If p(w) is the product of its words' shares, so is every Π p(part), and the score is log p(w): at the most that of the
-    most frequent word twice. Beyond it, "of the" scores as "prime minister" does, for being frequent.
+    If p(w) is the product of its words' shares, so is every Π p(part), and the score is log p(w): at the most that of
+    the most frequent word twice. Below it, "of the" scores as "prime minister" does, for being frequent.
     """
     for n in np.argsort(-words.counts, kind="stable"):
         (word,) = _words_at(stream, words.places[n])
