@@ -117,7 +117,7 @@ USAGE = [
     (["evaluate", "run"], "DATA is missing"),
     (["evaluate"], "MODEL and DATA are missing"),
     (["evaluate", "run", "data", "more"], "more: is one word too many: unmask evaluate takes MODEL DATA"),
-    (["show", "a text"], "--model PATH is missing"),
+    (["show"], "MODEL is missing"),
     (["audit", "data", "--policy"], "--policy needs a value"),
     (["collocations"], "DATA is missing"),
     (["prepare", "a.txt", "--out", "data", "b.txt"], "b.txt: stands apart; give all SOURCES together"),
@@ -310,6 +310,20 @@ def test_a_directory_without_a_model_is_named(inside: Run, data: Path, tmp_path:
     refused(inside("evaluate", data, data), 3, "holds no model")
 
 
+def test_what_is_of_another_kind_is_named_with_what_works(
+    inside: Run, data: Path, make_model: Make, corpus: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    refused(inside("fill", data, "a [MASK]"), 3, "it is a data directory", f"unmask pretrain {data}")
+    refused(inside("evaluate", tmp_path / "empty", data), 3, "it is an empty folder", "`unmask runs`")
+    refused(inside("show", tmp_path / "empty", "a cat"), 3, "it is an empty folder", "give a data directory, a run")
+    for verb in (["audit"], ["collocations"], ["verify"], ["evaluate", make_model()], ["plan", "--data"]):
+        refused(inside(*verb, make_model()), 3, "not a data directory but a model directory; give the data")
+        refused(inside(*verb, corpus), 3, "not a data directory but a file", f"unmask prepare {corpus} --out data")
+        refused(inside(*verb, tmp_path / "empty"), 3, "not a data directory but an empty folder", "unmask prepare")
+    refused(inside("watch", data), 3, "is not a run directory but a data directory", "`unmask runs`")
+
+
 def test_a_run_of_another_version_is_refused(inside: Run, data: Path, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(json.dumps(with_seal({"format": 99, "unmask": "9.0.0"})))
     refused(inside("fill", tmp_path, "a [MASK]"), 5, "9.0.0", "format 99")
@@ -353,6 +367,7 @@ def test_damage_is_named_and_has_its_code(command: Run, data: Path, tmp_path: Pa
         (("pretrain", "data", "--out", "run", "--rows", 8), "--rows is now --batch-size"),
         (("plan", "--micro=4"), "--micro is now --micro-batch"),
         (("pretrain", "data", "--out", "run", "--checkpointing"), "--checkpointing is now --recompute"),
+        (("show", "a text", "--model", "data"), '--model is now the first word: unmask show DATA_OR_MODEL "A text."'),
         (("compare", "--recipes", "bert", "--data", "data", "--tag", "a"), "--tag is now --probe-tags"),
     ],
 )
@@ -432,9 +447,38 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(
     refused(done, 3, f"{tmp_path}/notes/out: {tmp_path}/notes is a file, not a folder; choose another place")
 
 
-def test_a_bad_line_of_standard_input_is_named_by_its_number(inside: Run, make_model: Make) -> None:
-    refused(inside("fill", make_model(), stdin="a [MASK]\n\nnone\n"), 3, "line 3: there is no blank")
-    refused(inside("fill", make_model(), "-", stdin=b"a [MASK]\n\xff"), 3, "line 2: not UTF-8 at byte 1")
+def test_fill_goes_on_past_bad_lines_and_names_them_in_the_end(inside: Run, make_model: Make) -> None:
+    lines = [b"a [MASK]", b"", b"none", b"\xff [MASK]", b"the king " * 60 + b"[MASK]", b"nor here", b"b [MASK]"]
+    done = inside("fill", make_model(), "--json", stdin=b"\n".join(lines))
+    assert done.returncode == BadInput.code
+    assert [json.loads(line)["text"] for line in done.stdout.splitlines()] == ["a [MASK]", "b [MASK]"]
+    blankless, latin, long, summary = complaints(done)
+    assert latin == "unmask: line 4: not UTF-8 at byte 1 of the line"
+    assert blankless == "unmask: lines 3, 6: there is no blank to fill: write [MASK] where a word is missing"
+    assert long.startswith("unmask: line 5: 1") and long.endswith("tokens, but this model takes 64: shorten the text")
+    assert summary == "unmask: 4 of 6 lines could not be filled"
+    drawn = inside("fill", make_model(), "-", stdin=b"\n".join(lines))
+    assert drawn.returncode == BadInput.code and drawn.stdout.count("%") == 10 and complaints(drawn) == complaints(done)
+
+
+def test_lines_are_answered_as_they_come(make_model: Make) -> None:
+    line = [sys.executable, "-m", "unmask", "fill", str(make_model()), "-", "--json"]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for text in ("a [MASK]", "b [MASK]"):
+            print(text, file=process.stdin, flush=True)
+            assert json.loads(process.stdout.readline())["text"] == text
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("verb", ["fill", "show"])
+def test_the_name_of_a_file_given_as_a_text_is_noticed(
+    verb: str, inside: Run, make_model: Make, tmp_path: Path
+) -> None:
+    (tmp_path / "texts.txt").write_text("a [MASK]\n")
+    line = f"texts.txt: is a file, not a text; its lines are read with `unmask {verb} {make_model()} - < texts.txt`"
+    refused(inside(verb, make_model(), "texts.txt", cwd=tmp_path), 3, line)
 
 
 def test_nothing_on_standard_input_gives_nothing(inside: Run, make_model: Make) -> None:
@@ -459,7 +503,7 @@ SENTENCE = "The king sees the capital of France."
 def test_show_draws_with_signs_for_a_pipe_and_in_colour_for_a_terminal(
     inside: Run, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = ("show", SENTENCE, "--policy", "token", "--rate", "0.9", "--model", data)
+    words = ("show", data, SENTENCE, "--policy", "token", "--rate", "0.9")
     done = inside(*words)
     assert answered(done), done.stderr
     assert done.stdout.startswith("token · ") and "[MASK]" in done.stdout and "▔" in done.stdout
@@ -471,7 +515,7 @@ def test_show_draws_with_signs_for_a_pipe_and_in_colour_for_a_terminal(
 
 
 def test_show_takes_lines_and_prints_a_json_line_for_each(command: Run, data: Path) -> None:
-    done = command("show", "--model", data, "--policy", "word", "--json", stdin=f"{SENTENCE}\n\nMusic and the sea.\n")
+    done = command("show", data, "--policy", "word", "--json", stdin=f"{SENTENCE}\n\nMusic and the sea.\n")
     assert answered(done), done.stderr
     first, second = map(json.loads, done.stdout.splitlines())
     assert (first["policy"], second["pieces"][0]["text"][0]) == ("word", "M")
@@ -480,26 +524,29 @@ def test_show_takes_lines_and_prints_a_json_line_for_each(command: Run, data: Pa
 
 def test_all_policies_are_shown_on_one_text(inside: Run, make_model: Make, tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("capital of France\n")
-    without = inside("show", SENTENCE, "--all", "--model", make_model())
+    without = inside("show", make_model(), SENTENCE, "--all")
     assert sum(" tokens hidden" in line for line in without.stdout.splitlines()) == 7
-    done = inside("show", SENTENCE, "--all", "--phrases", tmp_path / "list.txt", "--model", make_model(), "--json")
+    done = inside("show", make_model(), SENTENCE, "--all", "--phrases", tmp_path / "list.txt", "--json")
     assert [json.loads(line)["policy"] for line in done.stdout.splitlines()][3:6] == ["entity", "phrase", "collocation"]
 
 
 def test_audit_prints_bars_for_people_and_one_json_document(inside: Run, data: Path) -> None:
     words = ("audit", data, "--policy", "span 0.7, token 0.3", "--rate", "0.3", "--length", 64, "--blocks", 150)
     done = inside(*words)
-    assert done.returncode == 0 and "specials  0 hidden" in done.stdout and "█" in done.stdout and "p = " in done.stdout
+    assert done.returncode == 0 and "specials  0 hidden" in done.stdout and "█" in done.stdout
+    assert "no position is favoured (p = " in done.stdout and ", not below 0.001)" in done.stdout
     done = inside(*words, "--json")
     assert answered(done), done.stderr
     found = json.loads(done.stdout)
     assert found["policy"] == "span 0.7, token 0.3" and abs(found["rate"] - 0.3) < 0.02
     assert found["specials_hidden"] == found["silent"] == 0
+    assert (found["position_threshold"], found["position_favoured"]) == (0.001, False)
 
 
 def test_collocations_are_written_to_be_edited_and_never_written_over(inside: Run, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "phrases.txt"
-    done = inside("collocations", data, "--out", out, "--least", 3, "--top", 40)
+    done = inside("collocations", data, "--out", out, "--least", 3, "--above", -20, "--top", 40)
+    assert "stopped at score -20.00, as asked" in done.stdout
     assert done.returncode == 0 and "the best 30 of them" in done.stdout and "bread and butter" in done.stdout
     listed = [line.rpartition("\t")[2] for line in out.read_text().splitlines()[1:]]
     assert len(listed) == 40 and "bread and butter" in listed
@@ -516,9 +563,8 @@ def test_hidden_phrases_need_no_list_the_data_is_mined_and_the_list_can_be_edite
     folder = shutil.copytree(data, tmp_path / "data")
     words = (
         "show",
-        "Nobody likes bread and butter.",
-        "--model",
         folder,
+        "Nobody likes bread and butter.",
         "--policy",
         "collocation",
         "--rate",
@@ -540,12 +586,12 @@ def test_hidden_phrases_need_no_list_the_data_is_mined_and_the_list_can_be_edite
 
 def test_what_cannot_be_hidden_is_one_line(inside: Run, data: Path, make_model: Make, tmp_path: Path) -> None:
     model = make_model()
-    refused(inside("show", "a cat", "--model", tmp_path / "nowhere"), 3, "nowhere: does not exist")
-    refused(inside("show", "a cat", "--model", tmp_path), 3, "holds no tokenizer")
-    refused(inside("show", "a cat", "--model", model, "--policy", "spam"), 3, "no policy is called 'spam'")
-    refused(inside("show", "a cat", "--model", model, "--policy", "entity"), 3, "give --phrases")
-    refused(inside("show", "a cat", "--model", model, "--rate", "1.5"), 3, "1.5")
-    refused(inside("show", "", "--model", model), 3, "nothing to hide")
+    refused(inside("show", tmp_path / "nowhere", "a cat"), 3, "nowhere: does not exist")
+    refused(inside("show", tmp_path, "a cat"), 3, "holds no tokenizer")
+    refused(inside("show", model, "a cat", "--policy", "spam"), 3, "no policy is called 'spam'")
+    refused(inside("show", model, "a cat", "--policy", "entity"), 3, "give --phrases")
+    refused(inside("show", model, "a cat", "--rate", "1.5"), 3, "1.5")
+    refused(inside("show", model, ""), 3, "nothing to hide")
     refused(inside("audit", tmp_path / "nowhere"), 3, "nowhere: does not exist")
     refused(inside("audit", data, "--policy", "phrase kind=verse"), 3, "give --phrases")
     xlm_r = ("pretrain", data, "--out", tmp_path / "run", "--recipe", "xlm-r-tiny", "--steps", 1)
@@ -557,7 +603,7 @@ def test_what_cannot_be_hidden_is_one_line(inside: Run, data: Path, make_model: 
     latin = tmp_path / "latin.txt"
     latin.write_bytes("New York\nMötley Crüe\n".encode("latin-1"))
     for words in (
-        ("show", "a cat", "--model", model),
+        ("show", model, "a cat"),
         ("audit", data),
         ("pretrain", data, "--out", "run", "--steps", 1),
     ):
@@ -601,7 +647,7 @@ def test_a_tokenizer_that_cannot_hide_is_named(inside: Run, make_model: Make, tm
     made = PreTrainedTokenizerFast.from_pretrained(make_model())
     made.mask_token = None
     made.save_pretrained(tmp_path / "maskless")
-    refused(inside("show", "a cat", "--model", tmp_path / "maskless"), 3, "maskless: has no mask token")
+    refused(inside("show", tmp_path / "maskless", "a cat"), 3, "maskless: has no mask token")
 
 
 def test_ctrl_c_is_one_line_and_130(make_model: Make) -> None:

@@ -31,6 +31,7 @@ ELSEWHERE = {
     "corruption/settings.py": "corruption/test_policy.py: settings and what is wrong with them",
     "errors.py": "test_cli.py: each kind has its line and its exit code",
     "evaluation/comparison_tables.py": "console/test_pages.py and evaluation/test_compare.py: as a page and as a file",
+    "inference/blanks.py": "inference/test_fill.py: what is a blank, and what a target",
     "models/families/architectures.py": "models/test_inputs.py: who keeps packed documents apart",
     "models/families/detection.py": "objectives/test_replaced.py",
     "models/families/encoders.py": "models/families/test_family.py: the published sizes",
@@ -50,6 +51,7 @@ ELSEWHERE = {
     "verbs/environment.py": "planning/test_examination.py and verbs/test_shells.py",
     "verbs/hiding.py": "test_verbs.py and test_cli.py",
     "verbs/journey.py": "demo/test_journey.py",
+    "verbs/lines.py": "test_cli.py: lines of standard input, good and bad",
     "verbs/using.py": "test_verbs.py and test_cli.py",
 }
 

@@ -34,7 +34,7 @@ def test_the_whole_way_from_text_to_filled_blanks(corpus: Path, tmp_path: Path) 
 def test_hiding_can_be_seen_and_measured_as_library_calls(data: Path, tmp_path: Path) -> None:
     found = unmask.collocations(str(data), out=str(tmp_path / "list.txt"), least=3)
     assert "bread and butter" in [phrase.text for phrase in found.phrases]
-    (shown,) = unmask.show("Nobody likes bread and butter.", model=data, policy="collocation", phrases=found.path)
+    (shown,) = unmask.show(data, "Nobody likes bread and butter.", policy="collocation", phrases=found.path)
     assert 0 < shown.hidden < shown.tokens
     audited = unmask.audit(data, policy="collocation", phrases=tmp_path / "list.txt", length=64, blocks=100)
     assert audited.policy == "collocation" and audited.lengths.get(3, 0) > 0
@@ -79,8 +79,8 @@ def test_verbs_that_compute_nothing_load_no_torch(corpus: Path, data: Path, tmp_
         ["runs", tmp_path],
         ["watch", tmp_path / "run"],
         ["verify", data],
-        ["show", "The king sees the sea.", "--model", data],
-        ["show", "The king sees the sea.", "--model", tmp_path / "run", "--all"],
+        ["show", data, "The king sees the sea."],
+        ["show", tmp_path / "run", "The king sees the sea.", "--all"],
         ["collocations", data],
         ["audit", data, "--blocks", 50],
         ["prepare", corpus, "--out", tmp_path / "data", "--vocab-size", 300],
@@ -88,6 +88,27 @@ def test_verbs_that_compute_nothing_load_no_torch(corpus: Path, data: Path, tmp_
     words = json.dumps([[str(word) for word in each] for each in asked])
     done = subprocess.run([sys.executable, "-c", ASK_FOR_TORCH, words], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.splitlines()[-1]) == [[each[0], 0, False] for each in asked]
+
+
+LOADED_BY_FILL = """
+import json, sys
+from unmask.cli import main
+
+try:
+    main(["fill", sys.argv[1], "The [MASK] sees.", "--json"])
+except SystemExit as leaving:
+    print(json.dumps([leaving.code, *(name for name in sys.argv[2:] if name in sys.modules)]))
+"""
+
+
+def test_filling_loads_the_model_s_engine_and_no_other(make_model: Make) -> None:
+    engines = ["sklearn", "daft", "pyarrow", "pandas", "matplotlib", "lxml", "fastapi", "datasets", "tensorboard"]
+    ours = [
+        f"unmask.{room}" for room in ("training", "pretraining", "objectives", "corpus", "corruption", "evaluation")
+    ]
+    line = [sys.executable, "-c", LOADED_BY_FILL, str(make_model()), *engines, *ours]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout.splitlines()[-1]) == [0]
 
 
 def test_every_command_is_a_library_call_of_the_same_name() -> None:
@@ -100,7 +121,7 @@ def test_nothing_to_do_is_said(make_model: Make) -> None:
     with pytest.raises(unmask.BadInput, match="nothing to fill"):
         unmask.fill(make_model())
     with pytest.raises(unmask.BadInput, match="nothing to show"):
-        unmask.show(model=make_model())
+        unmask.show(make_model())
 
 
 def test_a_dash_stands_for_the_lines_of_standard_input(make_model: Make, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 from unmask import __version__
-from unmask.errors import EXIT_CODES, BadInput, Damaged, Interrupted, NoSpace, UnmaskError
+from unmask.errors import EXIT_CODES, BadInput, BadLines, Damaged, Interrupted, NoSpace, UnmaskError
 from unmask.results import to_json
 from unmask.verbs.arguments import Location
 from unmask.verbs.commands import COMMANDS, LINED
@@ -139,6 +139,8 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
     def question(*positions: Any, json: bool, **settings: Any) -> tuple[Callable[[], Any], bool]:
         if variadic is not None:
             positions = (*positions[:variadic], *(positions[variadic] or _stdin_words(verb)))
+            if verb in LINED and positions[variadic:] == ("-",):
+                return partial(LINED[verb], *positions[:variadic], **settings), json
         return partial(verb, *positions, **settings), json
 
     originals = list(signature.parameters.values())
@@ -209,10 +211,10 @@ def _progress_on_stderr() -> Iterator[None]:
 
 
 def _show(result: Any, as_json: bool) -> None:
-    """The result on stdout: one JSON document (a line for each of several), or tables."""
+    """The result on stdout: one JSON document (a line for each of several, as they come), or tables."""
     if as_json:
-        for item in result if isinstance(result, list) else [result]:
-            print(to_json(item))
+        for item in result if isinstance(result, list | Iterator) else [result]:
+            print(to_json(item), flush=True)
         return
     from rich.console import Console
 
@@ -231,6 +233,8 @@ def explain(error: BaseException) -> int:
         return 0  # whoever reads has what it wanted
     if isinstance(error, KeyboardInterrupt):
         return _fail("stopped", Interrupted.code)
+    if isinstance(error, BadLines):
+        return [_fail(line, error.code) for line in error.lines][-1]
     if isinstance(error, UnmaskError):
         return _fail(str(error), error.code)
     if isinstance(error, OSError) and (error.errno in FULL or isinstance(error, UNUSABLE)):

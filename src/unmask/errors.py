@@ -7,7 +7,7 @@ under its name: `unmask.BadInput`, and so on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 
@@ -23,6 +23,14 @@ class BadInput(UnmaskError):
 
     code = 3
     meaning = "bad input: a path, a file, a field or a value cannot be used as given"
+
+
+class BadLines(BadInput):
+    """Lines that cannot be used, each named, among others that were."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        super().__init__("; ".join(lines))
+        self.lines = tuple(lines)
 
 
 class Damaged(UnmaskError):

@@ -147,3 +147,19 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def path_kind(path: Path) -> str:
+    """What is there, by the file that tells: for messages where something else was wanted."""
+    if path.is_file():
+        return "a file"
+    signs = {
+        "manifest.json": "a data directory",
+        "run.json": "a run",
+        "config.json": "a model directory",
+        "tokenizer.json": "a tokenizer",
+    }
+    for name, kind in signs.items():
+        if (path / name).is_file():
+            return kind
+    return "a folder of other things" if any(path.iterdir()) else "an empty folder"

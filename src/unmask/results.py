@@ -171,6 +171,8 @@ class Audited:
     lengths: dict[int, int]  # how many units have how many tokens
     positions: tuple[float, ...]  # the rate in each stretch of the row, from its beginning to its end
     position_p: float | None  # how likely so uneven a result is if no position is favoured; none on too few rows
+    position_threshold: float  # below which the verdict is that one is
+    position_favoured: bool | None  # the verdict
     specials_hidden: int  # 0, or something is wrong
     specials_shown: int  # random replacements that are special: 0, or something is wrong
     silent: int  # rows with eligible tokens and nothing to predict
@@ -193,6 +195,8 @@ class Collocated:
     data: Path
     path: Path | None  # none if it was not
     phrases: tuple[Phrase, ...]  # best first
+    above: float  # the score that all of them are above
+    chance: float  # the score that words side by side by chance alone can reach
     seconds: float
 
 

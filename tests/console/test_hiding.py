@@ -16,6 +16,8 @@ FOUND = Audited(
     lengths={1: 500, 2: 250, 4: 100, 15: 50},
     positions=tuple([0.15] * 20 + [0.075]),
     position_p=0.4,
+    position_threshold=0.001,
+    position_favoured=False,
     specials_hidden=0,
     specials_shown=0,
     silent=0,
@@ -32,7 +34,7 @@ def test_the_drawing_has_every_figure_within_80_columns():
         "0 hidden",
         "18.0 million",
         "p = 0.4",
-        "no position is favoured",
+        "no position is favoured (p = 0.4, not below 0.001)",
     ):
         assert figure in text
     assert max(len(line) for line in text.splitlines()) <= 80
@@ -46,7 +48,7 @@ def test_bars_are_as_long_as_what_they_stand_for():
 
 
 def test_a_bias_and_a_fault_are_said_in_red():
-    bad = dataclasses.replace(FOUND, position_p=1e-9, specials_hidden=3)
+    bad = dataclasses.replace(FOUND, position_p=1e-9, position_favoured=True, specials_hidden=3)
     drawing = draw_audit(bad)
     assert "a position is favoured" in drawing.plain and "bold red" in {str(span.style) for span in drawing.spans}
     assert "bold red" not in {str(span.style) for span in draw_audit(bad, colour=False).spans}

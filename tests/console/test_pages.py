@@ -84,6 +84,8 @@ COLLOCATED = Collocated(
     data=Path("data"),
     path=Path("list.txt"),
     phrases=tuple(Phrase(f"phrase [{number}]", 1000 - number, -0.01 * number) for number in range(50)),
+    above=-5.5,
+    chance=-5.5,
     seconds=4.0,
 )
 SHOWN = Shown(

@@ -85,7 +85,7 @@ def test_the_policy_of_the_page_is_shown_audited_and_collated(data):
     tokenizer = Dataset.open(data).tokenizer()
     stop = tokenizer.convert_tokens_to_ids(".")
     policy = f"sentence stop={stop}"
-    (shown,) = unmask.show("The king sees the sea. My sister paints.", model=data, policy=policy, rate=0.5)
+    (shown,) = unmask.show(data, "The king sees the sea. My sister paints.", policy=policy, rate=0.5)
     assert 0 < shown.hidden < shown.tokens
     audited = unmask.audit(data, policy=policy, length=64, blocks=64)
     assert audited.hidden and not audited.specials_hidden

@@ -7,9 +7,11 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from unmask.errors import BadInput, Damaged
 from unmask.inference import fill as module
-from unmask.inference.fill import BlankText, Candidate, complete_text, fill_blanks, speller
+from unmask.inference.blanks import BlankText, read_blanks, speller
+from unmask.inference.fill import Candidate, complete_text, fill_blanks, fill_good
 from unmask.models.load import LoadedModel, load_model
 from unmask.results import Filled, Guess
+from unmask.tokens.tokenizer.boundaries import token_boundaries
 
 Make = Callable[..., Path]
 KINDS = ("wordpiece", "bpe", "unigram")
@@ -34,6 +36,7 @@ def test_probabilities_are_those_of_the_full_computation(loaded: LoadedModel) ->
     text = "The old king [MASK] the [MASK] of France."
     expected = all_probabilities(loaded, text.replace("[MASK]", loaded.tokenizer.mask_token))
     expected[:, list(loaded.vocabulary.special)] = 0
+    expected[:, torch.from_numpy(~token_boundaries(loaded.tokenizer).allowed("The "))] = 0
     (filled,) = fill_blanks(loaded, [text], top=7)
     for row, guesses in zip(expected, filled.blanks, strict=True):
         best = row.topk(7)
@@ -60,7 +63,11 @@ def test_answers_are_the_same_alone_and_among_texts_of_other_lengths(
 
 def test_special_tokens_are_never_offered(loaded: LoadedModel) -> None:
     (filled,) = fill_blanks(loaded, ["The [MASK] sees."], top=10_000)
-    assert len(filled.blanks[0]) == len(loaded.vocabulary.ordinary)
+    ordinary = loaded.vocabulary.ordinary
+    fitting = token_boundaries(loaded.tokenizer).allowed("The ")
+    assert len(filled.blanks[0]) == len(
+        {speller(loaded)(token).strip() for token in ordinary[fitting[ordinary]].tolist()}
+    )
     shown = {guess.token for guess in filled.blanks[0]}
     assert not shown & set(loaded.tokenizer.all_special_tokens)
 
@@ -79,6 +86,23 @@ def test_the_best_guess_stands_in_the_text_where_the_places_say(loaded: LoadedMo
         assert "[MASK]" not in filled.completed
         for (start, end), guesses in zip(filled.places, filled.blanks, strict=True):
             assert filled.completed[start:end] == guesses[0].token.removeprefix("##")
+
+
+def test_after_a_space_no_candidate_goes_on_with_a_word_and_after_letters_all_do(loaded: LoadedModel) -> None:
+    after_space, after_letters = fill_blanks(loaded, ["The [MASK] sees", "un[MASK] sees"], top=10_000)
+    assert not any(guess.token.startswith("##") for guess in after_space.blanks[0])
+    words = [guess.token for guess in after_space.blanks[0] if guess.token.isalpha()]
+    assert "the" in words and "ing" not in words
+    pieces = [guess.token for guess in after_letters.blanks[0] if "\\" not in guess.token]  # whole characters
+    assert all(token.startswith("##") for token in pieces if token[-1].isalnum())
+    assert any(len(token) > 3 for token in pieces) and "##the" not in pieces
+
+
+def test_what_reads_the_same_is_offered_once(loaded: LoadedModel) -> None:
+    for text in ("[MASK] sees", "the dog ([MASK])", "[MASK][MASK]", "The “[MASK]”"):
+        for guesses in fill_blanks(loaded, [text], top=10_000)[0].blanks:
+            shown = [guess.token for guess in guesses]
+            assert len(shown) == len(set(shown)) > 10
 
 
 SPACING = [
@@ -127,8 +151,9 @@ def test_targets_have_the_model_s_probabilities_and_come_in_their_order(loaded: 
 
 def test_a_target_is_the_token_it_has_in_its_place(make_model: Make) -> None:
     loaded = load_model(make_model(kind="bpe"))
-    question = module.read_questions(loaded, ["[MASK] sees the [MASK]."], [""])[0]
-    first, second = module.target_choices(loaded, question, ["The", "king"])
+    (question,) = read_blanks(loaded, ["[MASK] sees the [MASK]."], ["The", "king"])
+    assert isinstance(question, BlankText)
+    first, second = question.choices
     assert [loaded.tokenizer.convert_ids_to_tokens(list(each)) for each in (first, second)] == [
         ["The", "king"],
         ["ĠThe", "Ġking"],
@@ -169,9 +194,14 @@ def test_what_cannot_be_filled_is_refused_in_one_line(
     assert "\n" not in str(refusal.value)
 
 
-def test_a_line_is_named_by_its_number(make_model: Make) -> None:
-    with pytest.raises(BadInput, match=r"^line 7: there is no blank"):
-        fill_blanks(load_model(make_model()), ["The [MASK] sees", "none"], lines=[3, 7])
+def test_of_many_texts_the_good_are_filled_and_the_bad_are_told(make_model: Make) -> None:
+    texts = ["The [MASK] sees", "none", "The [MASK]", "the king " * 60 + "[MASK]"]
+    loaded = load_model(make_model())
+    first, second, third, fourth = fill_good(loaded, texts, top=3)
+    assert [first, third] == fill_blanks(loaded, [texts[0], texts[2]], top=3)
+    assert isinstance(second, BadInput) and isinstance(fourth, BadInput)
+    with pytest.raises(BadInput, match=r"^'none': there is no blank"):
+        fill_blanks(loaded, texts)
 
 
 def test_underscores_beside_a_blank_are_text(loaded: LoadedModel) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -27,11 +28,22 @@ def plain(drawing, width=80):
 
 
 def test_every_policy_can_be_shown_on_the_same_text(tokenizer):
-    shown = show_all(tokenizer, TEXT, phrases=["green river", "old bridge"])
+    shown = show_all(tokenizer, TEXT, phrases=["green river", "old bridge"], rate=0.5)  # a lower one may hide nothing
     assert [one.policy for one in shown] == list(POLICIES)
     assert len({tuple(piece.text for piece in one.pieces) for one in shown}) == 1
     for one in shown:
         assert one.hidden == sum(piece.unit > 0 for piece in one.pieces) > 0
+
+
+def test_what_goes_on_with_a_word_is_marked_alike_for_every_tokenizer(tokenizer):
+    text = f"{TEXT} mountainsriver unteacher"
+    shown = show_text(tokenizer, text, "sentinel", rate=0.5)
+    pieces = [piece.text for piece in shown.pieces]
+    assert any(piece.startswith("##") for piece in pieces)
+    words = re.sub(" ##|[·␣]", "", " ".join(pieces)).split()  # a space may be a token of its own
+    assert words == re.findall(r"\w+|[^\w\s]", text)
+    hidden = [piece.text for piece in shown.pieces if piece.unit]
+    assert [word for word in shown.answer.split() if not word.startswith(("<extra", "["))] == hidden
 
 
 def test_without_phrases_the_policies_that_need_them_are_left_out(tokenizer):

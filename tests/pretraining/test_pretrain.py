@@ -250,7 +250,8 @@ def test_the_model_loads_offline_in_stock_transformers(whole: Trained, data: Pat
     model = AutoModelForMaskedLM.from_pretrained(whole.model, local_files_only=True)
     tokenizer = AutoTokenizer.from_pretrained(whole.model, local_files_only=True)
     text = f"The king {tokenizer.mask_token} the garden."
-    theirs = pipeline("fill-mask", model=model, tokenizer=tokenizer)(text, top_k=5)
+    every = pipeline("fill-mask", model=model, tokenizer=tokenizer)(text, top_k=200)
+    theirs = [guess for guess in every if not guess["token_str"].startswith("##")][:5]  # ours never goes on with a word
     (ours,) = fill_blanks(load_model(whole.path), [text], top=5)
     assert [guess["score"] for guess in theirs] == pytest.approx([guess.probability for guess in ours.blanks[0]])
     assert [guess["token_str"] for guess in theirs] == [guess.token for guess in ours.blanks[0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -16,8 +17,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from transformers import PreTrainedTokenizerFast
 
+from unmask import progress
 from unmask.errors import BadInput, NoSpace, Refused
 from unmask.tokens.prepare import prepare
 from unmask.tokens.store.dataset import Dataset
@@ -263,3 +266,17 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_behind(corpus: Path, tmp_pat
         prepare([str(corpus)], tmp_path / "data", vocab_size=300)
     assert "\n" not in str(error.value)
     assert beside(tmp_path / "data") == []
+
+
+def test_the_line_of_encoding_counts_the_tokens_of_all_splits(
+    texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "SHORT", 0.0)  # seconds, below which no line is left behind
+    (tmp_path / "in.txt").write_text("\n\n".join(texts), encoding="utf-8")
+    console = Console(file=io.StringIO(), width=200, color_system=None)
+    with progress.show_progress(console, moving=False):
+        prepared = prepare([str(tmp_path / "in.txt")], tmp_path / "data", vocab_size=900, valid=0.1)
+    assert min(prepared.tokens.values()) > 100
+    assert isinstance(console.file, io.StringIO)
+    (line,) = (line for line in console.file.getvalue().splitlines() if "Encoding" in line)
+    assert line.endswith(f" {sum(prepared.tokens.values()):,} tokens")

@@ -67,7 +67,7 @@ def test_bash_completes_every_option_of_every_command(name: str, scripts: Path) 
 def test_bash_completes_paths_with_spaces(scripts: Path, tmp_path: Path) -> None:
     (tmp_path / "my data").mkdir()
     assert complete_in_bash(scripts, "unmask", "verify", "m", cwd=tmp_path) == ["my data"]
-    assert complete_in_bash(scripts, "unmask", "show", "--model", "", cwd=tmp_path) == ["my data"]
+    assert complete_in_bash(scripts, "unmask", "audit", "data", "--phrases", "", cwd=tmp_path) == ["my data"]
 
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")

@@ -27,7 +27,6 @@ STYLES = {
 SIGNS = {"random": "~", "kept": "="}  # around a token where there is no colour to tell
 WIDTH = 40  # of the longest bar
 MAX_BARS = 12  # bars of lengths; what is longer shares the last
-SURE = 0.001  # a p-value below this says that a position is favoured
 
 
 def draw_shown(shown: Shown, *, width: int = 80, colour: bool = True) -> Text:
@@ -131,9 +130,10 @@ def _verdict(drawing: Text, audited: Audited, colour: bool) -> None:
     if audited.position_p is None:
         drawing.append(": too few rows to test\n")
         return
-    biased = audited.position_p < SURE
-    verdict = "a position is favoured" if biased else "no position is favoured"
-    drawing.append(f": {verdict} (p = {audited.position_p:.2g})\n", style="bold red" if biased and colour else "")
+    verdict = "a position is favoured" if audited.position_favoured else "no position is favoured"
+    reason = f"p = {audited.position_p:.2g}, {'below' if audited.position_favoured else 'not below'}"
+    style = "bold red" if audited.position_favoured and colour else ""
+    drawing.append(f": {verdict} ({reason} {audited.position_threshold:g})\n", style=style)
 
 
 def _lengths(audited: Audited) -> tuple[list[str], list[float]]:

@@ -50,10 +50,12 @@ BEST = 30  # collocations that are shown
 
 
 def result_pages(result: object) -> Iterator[RenderableType]:
-    """What a console prints for a result, or for a list of them one after the other."""
-    results = result if isinstance(result, list) else [result]
-    yield from map(draw_result, results)
-    if any(isinstance(item, Shown) for item in results):
+    """What a console prints for a result, or for several one after the other, as they come."""
+    hides = False
+    for item in result if isinstance(result, list | Iterator) else [result]:
+        yield draw_result(item)
+        hides |= isinstance(item, Shown)
+    if hides:
         yield Coloured(lambda width, colour: draw_legend(colour=colour))
 
 
@@ -194,8 +196,17 @@ def _(result: Collocated) -> RenderableType:
     return draw_page(
         title_line("Found", result.path or result.data, f"{summary}; {format_duration(result.seconds)}"),
         *([draw_table(("", "count", "score"), rows, numbers=(1, 2))] if best else []),
+        Padding(Text(_where_the_list_ends(result)), (0, 1)),
         next_command(train_command if result.path else mine_command),
     )
+
+
+def _where_the_list_ends(result: Collocated) -> str:
+    """At which score, and why there."""
+    chance = f"words side by side by chance alone can reach {result.chance:.2f}"
+    if result.above == result.chance:
+        return f"stopped at score {result.above:.2f}, or before it by --top: {chance}; --above sets another"
+    return f"stopped at score {result.above:.2f}, as asked, or before it by --top; {chance}"
 
 
 draw_result.register(Planned, draw_plan)

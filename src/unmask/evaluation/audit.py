@@ -31,6 +31,7 @@ from unmask.tokens.tokenizer.sentinels import sentinels_for
 BATCH = 64  # blocks at a time
 BINS = 21  # stretches of a row that are drawn
 TEST_BINS = 7  # stretches that are tested: few, for a p-value that holds on a few hundred rows
+SURE = 0.001  # a p-value below this says that a position is favoured: one audit in a thousand says so by chance
 FEWEST = 20 * TEST_BINS  # rows below which there is no p-value
 
 
@@ -81,6 +82,7 @@ def audit(batches: Iterable[Blocks], masking: MaskingSchedule, vocabulary: Vocab
     rates = total.hidden[rows] / total.tokens[rows]
     hidden, tokens = int(total.hidden.sum()), int(total.tokens.sum())
     low, high = np.percentile(rates, [5, 95]) if rows.any() else (0.0, 0.0)
+    position_p = _evenness(total.bin_hidden[rows], total.bin_tokens[rows])
     spread = np.maximum(total.bin_tokens.sum(axis=0), 1)
     return Audited(
         policy=str(masking),
@@ -94,7 +96,9 @@ def audit(batches: Iterable[Blocks], masking: MaskingSchedule, vocabulary: Vocab
         split={kind: number / hidden for kind, number in kinds.items() if number},
         lengths={int(size): int(total.lengths[size]) for size in np.flatnonzero(total.lengths)},
         positions=tuple((total.bin_hidden.sum(axis=0) / spread).tolist()),
-        position_p=_evenness(total.bin_hidden[rows], total.bin_tokens[rows]),
+        position_p=position_p,
+        position_threshold=SURE,
+        position_favoured=None if position_p is None else position_p < SURE,
         specials_hidden=total.specials_hidden,
         specials_shown=total.specials_shown,
         silent=int((rows & (total.hidden == 0)).sum()),

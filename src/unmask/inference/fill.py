@@ -1,44 +1,33 @@
 """Blanks to words: the likeliest tokens of each blank, and the text completed with the best.
 
 In: a loaded model and texts with blanks. Out: `Filled`, one for each text, in their order. Each blank is
-filled on its own, the others staying blank. Probabilities are the model's, over its whole vocabulary; special
-tokens are never offered.
+filled on its own, the others staying blank. Special tokens are never offered, nor what cannot stand there: after a
+space nothing that goes on with a word, after a letter nothing that begins one (`unmask.tokens.tokenizer.boundaries`).
+Probabilities are the model's, over its whole vocabulary, and not divided anew among what is offered: so those of
+different texts, of `--targets` and of transformers' own pipeline compare.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from unmask.errors import BadInput, Damaged
-from unmask.inference.encode import Row, encode_rows
+from unmask.inference.blanks import BlankText, read_blanks, speller
 from unmask.models.load import LoadedModel
 from unmask.models.sparse import logits_at
 from unmask.progress import task
+from unmask.records import Flags
 from unmask.results import Filled, Guess
 from unmask.tokens.bucket import batches_by_length
+from unmask.tokens.tokenizer.boundaries import token_boundaries
 
-BLANK = "[MASK]"  # understood for every model, whatever its own mask token is
 BATCH = 8_192  # tokens in a forward pass, padding among them
 ROWS = 128  # and rows, for each blank has a probability for every token of the vocabulary
-MISSPELT = re.compile(r"[\[<({]+\s*mask\s*[\])>}]+", re.IGNORECASE)
-OTHERWISE = re.compile(r"_{2,}|[\[<({]+\s*blank\s*[\])>}]+", re.IGNORECASE)  # blanks elsewhere, or just text
-
-
-@dataclass(frozen=True)
-class BlankText:
-    """A text with blanks, as people and as the model see it."""
-
-    text: str
-    between: tuple[str, ...]  # what stands before, between and after the blanks
-    ids: list[int]
-    blanks: list[int]  # positions in ids
 
 
 @dataclass(frozen=True)
@@ -49,20 +38,35 @@ class Candidate:
     probability: float
 
 
-def fill_blanks(
-    lm: LoadedModel,
-    texts: Sequence[str],
-    *,
-    top: int = 5,
-    targets: Sequence[str] = (),
-    lines: Sequence[int] = (),
-) -> list[Filled]:
-    """Fill the blanks of texts; `lines` are the numbers that errors name, where texts are lines of a file."""
+def fill_blanks(lm: LoadedModel, texts: Sequence[str], *, top: int = 5, targets: Sequence[str] = ()) -> list[Filled]:
+    """Fill the blanks of texts; a text that cannot be filled is refused before the model is asked."""
+    _check_top(top)
+    questions = []
+    for text, question in zip(texts, read_blanks(lm, texts, targets), strict=True):
+        if isinstance(question, BadInput):
+            raise BadInput(f"{_quoted(text)}: {question}")
+        questions.append(question)
+    return _answer(lm, questions, top)
+
+
+def fill_good(
+    lm: LoadedModel, texts: Sequence[str], *, top: int = 5, targets: Sequence[str] = ()
+) -> list[Filled | BadInput]:
+    """Fill the blanks of the texts that have some and fit; in the place of another, say what is wrong with it."""
+    _check_top(top)
+    questions = read_blanks(lm, texts, targets)
+    answers = iter(_answer(lm, [question for question in questions if isinstance(question, BlankText)], top))
+    return [question if isinstance(question, BadInput) else next(answers) for question in questions]
+
+
+def _check_top(top: int) -> None:
     if top < 1:
         raise BadInput(f"--top {top}: ask for at least one candidate")
-    questions = read_questions(lm, texts, [f"line {line}" for line in lines] or list(map(_quoted, texts)))
-    choices = [target_choices(lm, question, targets) for question in questions] if targets else []
-    spell = speller(lm)
+
+
+def _answer(lm: LoadedModel, questions: Sequence[BlankText], top: int) -> list[Filled]:
+    """What the model says, texts of like length asked together."""
+    spell, boundaries = speller(lm), token_boundaries(lm.tokenizer)
     results: dict[int, Filled] = {}
     with task("Filling", total=len(questions)) as step, torch.inference_mode():
         lengths = [len(question.ids) for question in questions]
@@ -70,105 +74,15 @@ def fill_blanks(
             rows = iter(_probabilities(lm, [questions[n] for n in batch]))
             for n in batch.tolist():
                 distributions = [next(rows) for _ in questions[n].blanks]
-                if targets:
-                    candidates = [
-                        _rank_choices(row, choice) for row, choice in zip(distributions, choices[n], strict=True)
-                    ]
+                if questions[n].choices:
+                    pairs = zip(distributions, questions[n].choices, strict=True)
+                    candidates = [_rank_choices(row, choice) for row, choice in pairs]
                 else:
-                    candidates = [_likeliest(row, top, spell) for row in distributions]
+                    contexts = zip(distributions, _before_blanks(questions[n]), strict=True)
+                    candidates = [_likeliest(row, boundaries.allowed(before), top, spell) for row, before in contexts]
                 results[n] = complete_text(questions[n], candidates)
             step(len(batch))
     return [results[n] for n in range(len(questions))]
-
-
-def read_questions(lm: LoadedModel, texts: Sequence[str], places: Sequence[str]) -> list[BlankText]:
-    """Find the blanks of texts, or say in one line which text cannot be asked, and why."""
-    mask = lm.tokenizer.mask_token
-    contexts = [_between_blanks(text, place, mask) for text, place in zip(texts, places, strict=True)]
-    questions = []
-    rows = encode_rows(lm, [mask.join(context) for context in contexts], blanks=True)
-    for text, place, context, (ids, _) in zip(texts, places, contexts, rows, strict=True):
-        if lm.length is not None and len(ids) > lm.length:
-            raise BadInput(f"{place}: {len(ids):,} tokens, but this model takes {lm.length:,}: shorten the text")
-        blanks = np.flatnonzero(ids == lm.vocabulary.mask).tolist()
-        questions.append(BlankText(text, context, ids.tolist(), blanks))
-    return questions
-
-
-def _between_blanks(text: str, place: str, mask: str) -> tuple[str, ...]:
-    blank = BLANK if mask == BLANK else f"{BLANK} or {mask}"
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise BadInput(f"{place}: the text is not valid Unicode: give it as UTF-8")
-    between = tuple(re.split(f"{re.escape(BLANK)}|{re.escape(mask)}", text))
-    wrong = MISSPELT.search(" ".join(between))
-    if wrong is None and len(between) == 1:
-        wrong = OTHERWISE.search(text)
-    if wrong is not None:
-        raise BadInput(f"{place}: {wrong[0]} is not a blank here: write {blank}")
-    if len(between) == 1:
-        raise BadInput(f"{place}: there is no blank to fill: write {blank} where a word is missing")
-    return between
-
-
-def target_choices(lm: LoadedModel, question: BlankText, targets: Sequence[str]) -> list[dict[int, str]]:
-    """For each blank the tokens of the target words, and how they read in the text."""
-    mask, by_blank = lm.tokenizer.mask_token, []
-    for blank in range(1, len(question.between)):
-        before, after = mask.join(question.between[:blank]), mask.join(question.between[blank:])
-        texts = [f"{before}{target}{after}" for target in targets]
-        tokens: dict[int, str] = {}
-        for target, row in zip(targets, encode_rows(lm, texts, blanks=True), strict=True):
-            tokens.update(_target_token(lm, target, row, len(before)))
-        by_blank.append(tokens)
-    return by_blank
-
-
-def _target_token(lm: LoadedModel, target: str, row: Row, start: int) -> dict[int, str]:
-    """The one token that is the target where it stands in the text, or that the vocabulary spells so.
-
-    "cat" at the start and " cat" in the middle of a text are different tokens of a byte-level vocabulary, so
-    the word is looked at in its place. A word of several tokens has no probability that compares with those
-    of one.
-    """
-    end, vocabulary = start + len(target), lm.vocabulary
-    covering = (row.offsets[:, 0] < end) & (row.offsets[:, 1] > start)
-    ids = row.ids[covering].tolist()
-    if not target.strip() or BLANK in target or lm.tokenizer.mask_token in target:
-        raise BadInput(f"the target {target!r} is not a word: give the texts before --targets")
-    if len(ids) == 1 and row.offsets[covering][0, 1] == end and not vocabulary.is_special[ids[0]]:
-        return {ids[0]: f" {target}"}
-    token = lm.tokenizer.get_vocab().get(target)
-    if token is not None and not vocabulary.is_special[token]:
-        return {token: speller(lm)(token)}
-    pieces = lm.tokenizer.convert_ids_to_tokens(ids)
-    if lm.tokenizer.unk_token in pieces:
-        raise BadInput(f"the target {target!r} is not in this vocabulary")
-    raise BadInput(f"the target {target!r} is {len(pieces)} tokens here ({' '.join(pieces)}), but a blank holds one")
-
-
-def speller(lm: LoadedModel) -> Callable[[int], str]:
-    """How a token reads inside a text: with a space before it where it starts a word.
-
-    WordPiece, byte-level BPE and Unigram mark the starts of words in three ways; what their decoders write
-    after another word is the same for all.
-    """
-    tokenizer = lm.tokenizer
-
-    def decode(*tokens: int) -> str:
-        return tokenizer.backend_tokenizer.decode(list(tokens), skip_special_tokens=False)
-
-    anchor = next(token for token in lm.vocabulary.ordinary.tolist() if decode(token).strip().isalpha())
-    before = decode(anchor)
-
-    @cache
-    def spell(token: int) -> str:
-        after = decode(anchor, token).removeprefix(before)
-        if after.strip().isprintable() and after.strip() and "\ufffd" not in after:
-            return after
-        # a part of a character, or one that a terminal would obey: the vocabulary's own spelling
-        return " " + ascii(tokenizer.convert_ids_to_tokens(token))[1:-1]
-
-    return spell
 
 
 def complete_text(question: BlankText, blanks: Sequence[Sequence[Candidate]]) -> Filled:
@@ -195,9 +109,21 @@ def _guess_label(spelt: str, in_word: bool) -> str:
     return f"##{spelt}" if in_word and spelt[0].isalnum() else spelt.strip()
 
 
-def _likeliest(row: Tensor, top: int, spell: Callable[[int], str]) -> list[Candidate]:
-    best = row.topk(min(top, int((row > 0).sum())))
-    return [Candidate(spell(token), p) for token, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+def _before_blanks(question: BlankText) -> list[str | None]:
+    """The text right before each blank; none where another blank is."""
+    first, *others = question.between[:-1]
+    return [first.lstrip(), *(between or None for between in others)]
+
+
+def _likeliest(row: Tensor, allowed: Flags, top: int, spell: Callable[[int], str]) -> list[Candidate]:
+    """The likeliest tokens of those that can stand there; of two that read the same, with and without a space, one."""
+    row[: len(allowed)][~torch.from_numpy(allowed)] = 0
+    best = row.topk(min(2 * top, int((row > 0).sum())))
+    candidates: dict[str, Candidate] = {}
+    for token, probability in zip(best.indices.tolist(), best.values.tolist(), strict=True):
+        spelt = spell(token)
+        candidates.setdefault(spelt.strip(), Candidate(spelt, probability))
+    return list(candidates.values())[:top]
 
 
 def _rank_choices(row: Tensor, choice: dict[int, str]) -> list[Candidate]:

@@ -22,6 +22,7 @@ from unmask.tokens.spans.lists import listed_phrases
 from unmask.tokens.spans.phrases import phrase_lexicon
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.manifest import COLLOCATIONS, ENTITIES, MANIFEST
+from unmask.tokens.tokenizer.boundaries import token_boundaries
 from unmask.tokens.tokenizer.encode import encode
 from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.tokenizer.sentinels import add_sentinels, sentinel_vocabulary
@@ -128,13 +129,16 @@ def _show_row(
         unit[corrupted.hidden] = corrupted.units + 1
     order = np.zeros_like(unit[0]) if corrupted.order is None else corrupted.order[0]
     shown_tokens = list(_shown_tokens(blocks, corrupted, vocabulary))
-    tokens = [
-        ShownToken(spell(original), spell(shown) if kind != "gone" else "", kind, int(number), int(nth))
-        for original, (shown, kind), number, nth in zip(
-            blocks.ids[0].tolist(), shown_tokens, unit[0], order, strict=True
-        )
-    ]
-    answer = "" if corrupted.answer is None else " ".join(spell(number) for number in corrupted.answer.ids[0].tolist())
+    tokens = []
+    for original, starts, (shown, kind), number, nth in zip(
+        blocks.ids[0].tolist(), blocks.word_starts[0].tolist(), shown_tokens, unit[0], order, strict=True
+    ):
+        text = spell(original, starts)
+        label = "" if kind == "gone" else text if shown == original else spell(shown)
+        tokens.append(ShownToken(text, label, kind, int(number), int(nth)))
+    starts_hidden = iter(blocks.word_starts[corrupted.hidden].tolist())  # the answer has the hidden tokens, in order
+    said = [] if corrupted.answer is None else corrupted.answer.ids[0].tolist()
+    answer = " ".join(spell(token, vocabulary.is_special[token] or next(starts_hidden)) for token in said)
     return Shown(
         policy=policy,
         pieces=tuple(tokens[1:-1]),
@@ -164,11 +168,15 @@ def _shown_tokens(blocks: Blocks, corrupted: Corrupted, vocabulary: Vocabulary) 
 
 
 class _Spelling:
-    """Tokens as a person reads them."""
+    """Tokens as a person reads them: ## before what goes on with a word, for every vocabulary."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
         self.tokenizer = tokenizer
+        self.continuing = token_boundaries(tokenizer).continuing
 
-    def __call__(self, number: int) -> str:
+    def __call__(self, number: int, starts: bool | None = None) -> str:
+        """A token; whether it starts a word where it stands, or if not known what its vocabulary says."""
         text = str(self.tokenizer.decode([number], clean_up_tokenization_spaces=False))
-        return text.strip() or text.replace("\n", "⏎").replace(" ", "␣") or "·"
+        spelt = text.strip() or text.replace("\n", "⏎").replace(" ", "␣") or "·"
+        goes_on = bool(self.continuing[number]) if starts is None else not starts and spelt[0].isalnum()
+        return f"##{spelt}" if goes_on and not spelt.startswith("##") else spelt

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.errors import BadInput
+from unmask.files import path_kind
 from unmask.runs.directory import read_description
 
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json")  # the second where a tokenizer has files of another kind
@@ -18,7 +19,9 @@ def model_directory(path: Path) -> Path:
     if not path.exists():
         raise BadInput(f"{path}: does not exist; give a run or a model directory (nothing is downloaded)")
     if not path.is_dir():
-        raise BadInput(f"{path}: is a file; give the run or model directory")
+        raise BadInput(
+            f"{path}: is a file; give a run or a model directory (`unmask runs` lists the runs below a folder)"
+        )
     if (path / "run.json").exists():
         read_description(path)
         if not (path / "model").is_dir():
@@ -26,7 +29,11 @@ def model_directory(path: Path) -> Path:
     for directory in (path, path / "model"):
         if (directory / "config.json").is_file():
             return directory
-    raise BadInput(f"{path}: holds no model, neither config.json nor model/config.json is there")
+    kind = path_kind(path)
+    remedy = "give a run or a model directory (`unmask runs` lists the runs below a folder)"
+    if kind == "a data directory":
+        remedy = f"`unmask pretrain {path} --out run --minutes 10` trains one on it"
+    raise BadInput(f"{path}: holds no model, it is {kind}; {remedy}")
 
 
 def tokenizer_directory(path: Path) -> Path:
@@ -40,4 +47,6 @@ def tokenizer_directory(path: Path) -> Path:
     for directory in (path, path / "model", path / "tokenizer"):
         if any((directory / name).is_file() for name in TOKENIZERS):
             return directory
-    raise BadInput(f"{path}: holds no tokenizer, neither here nor in model/ or tokenizer/ is a tokenizer.json")
+    raise BadInput(
+        f"{path}: holds no tokenizer, it is {path_kind(path)}; give a data directory, a run, a model or a tokenizer"
+    )

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.errors import BadInput, Damaged, Interrupted, Refused, Terminated
-from unmask.files import SEAL, explain_disk_errors, seal_holds, with_seal, write_json, write_text
+from unmask.files import SEAL, explain_disk_errors, path_kind, seal_holds, with_seal, write_json, write_text
 from unmask.runs.description import flatten_settings
 
 FORMAT = 2
@@ -155,7 +155,8 @@ def read_description(path: Path) -> dict[str, Any]:
     """What the run in this directory is."""
     file = path / DESCRIPTION
     if not file.exists():
-        raise BadInput(f"{path}: is not a run directory (it has no run.json)")
+        kind = path_kind(path) if path.exists() else "nothing"
+        raise BadInput(f"{path}: is not a run directory but {kind}; `unmask runs` lists the runs below a folder")
     description = read_sealed(file)
     if description.get("format") != FORMAT:
         raise Refused(

@@ -39,8 +39,9 @@ def encode_split(
     finders: Finders,
     segmenter: Segmenter | None,
     step: Step,
+    before: int = 0,
 ) -> tuple[ShardWriter, dict[str, int]]:
-    """Write a split; what it has in figures, and how many spans of each kind."""
+    """Write a split; what it has in figures, and how many spans of each kind. `before` tokens are told with its own."""
     with ExitStack() as files:
         shards = files.enter_context(ShardWriter(folder, vocabulary_of(tokenizer).size, shard_tokens))
         spans = {kind: files.enter_context(SpanWriter(folder, kind)) for kind in finders}
@@ -50,7 +51,7 @@ def encode_split(
             for kind, writer in spans.items():
                 writer.add(tokens, _spans(kind, texts, marks, finders[kind]))
             shards.add(tokens)
-            step(len(tokens), note=f"{shards.tokens:,} tokens")
+            step(len(tokens), note=f"{before + shards.tokens:,} tokens")
     return shards, {kind: writer.spans for kind, writer in spans.items()}
 
 

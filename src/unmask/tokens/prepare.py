@@ -173,7 +173,8 @@ def _encode(
     finders: Finders,
 ) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
     """Write both splits; how many tokens each has, and how many spans of each kind, if any are marked."""
-    tokens, spans = {}, {}
+    tokens: dict[str, int] = {}
+    spans = {}
     with task("Encoding", total=sum(corpus.counts[split] for split in SPLITS)) as step:
         for split in SPLITS:
             shards, spans[split] = encode_split(
@@ -184,6 +185,7 @@ def _encode(
                 finders=finders,
                 segmenter=named_segmenter(settings.segmenter) if settings.segmenter else None,
                 step=step,
+                before=sum(tokens.values()),
             )
             tokens[split] = shards.tokens
             if split == "train":

@@ -5,13 +5,14 @@ In: the functions of the modules beside this one. Out: `COMMANDS`, in the order 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 COMMANDS: dict[str, Callable[..., Any]] = {}
-LINED: set[Callable[..., Any]] = set()  # that take the lines of standard input for texts that were not given
+# Verbs that take the lines of standard input for their texts, and what gives the results of those one after the other.
+LINED: dict[Callable[..., Any], Callable[..., Iterator[Any]]] = {}
 # what people who come from elsewhere type, and what it is called here
 MEANT = {
     **dict.fromkeys(("train", "pretraining", "fit"), "pretrain"),
@@ -36,7 +37,11 @@ def verb(function: Verb) -> Verb:
     return function
 
 
-def takes_lines(function: Verb) -> Verb:
+def takes_lines(of_lines: Callable[..., Iterator[Any]]) -> Callable[[Verb], Verb]:
     """Let standard input stand for the texts of a verb, one text a line, where none were given."""
-    LINED.add(function)
-    return function
+
+    def register(function: Verb) -> Verb:
+        LINED[function] = of_lines
+        return function
+
+    return register

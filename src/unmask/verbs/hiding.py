@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from unmask.errors import BadInput, Refused
 from unmask.files import check_writable
 from unmask.results import Audited, Collocated, Shown
-from unmask.verbs.arguments import Location, standard_input
+from unmask.verbs.arguments import Location
 from unmask.verbs.commands import takes_lines, verb
+from unmask.verbs.lines import Answers, answer_lines, refuse_files
+
+
+def _show_lines(model: Location, /, **settings: Any) -> Iterator[Shown]:
+    """Show the lines of standard input."""
+    show_one = _shower(model, **settings)
+
+    def answer(texts: list[str]) -> Answers[Shown]:
+        for text in texts:
+            try:
+                yield show_one(text)
+            except BadInput as error:
+                yield error
+
+    return answer_lines(answer, done="shown")
 
 
 @verb
-@takes_lines
+@takes_lines(_show_lines)
 def show(
-    *texts: str,
     model: Location,
+    /,
+    *texts: str,
     policy: str = "token",
     all: bool = False,
     rate: str | None = None,
@@ -25,11 +43,11 @@ def show(
     """Show texts as a model will see them: what a policy hides, the original above.
 
     Hidden, random and kept tokens have a colour each, or signs where there is none; what is hidden together is
-    underlined.
+    underlined; ## stands before a token that goes on with a word, whatever the tokenizer.
 
     Args:
+        model: What has the tokenizer: a data directory, a run, a model or a tokenizer.
         texts: Texts to hide in, or - for standard input, one text a line.
-        model: What has the tokenizer: a run, a model, a tokenizer or a data directory.
         policy: What is hidden: token, word, span, ngram, sentinel and so on, or "span 0.7, token 0.3".
         all: Every policy on the same text; entity, phrase and collocation if there are phrases.
         rate: How much is hidden, such as 0.15; the policy's published rate if not given.
@@ -37,26 +55,40 @@ def show(
             data directory, mined if there are none.
         seed: Which positions are hidden.
     """
-    from unmask.models.locate import tokenizer_directory
-
     if not texts:
         raise BadInput('nothing to show: give a text, such as "The cat sat on the mat."')
+    settings: dict[str, Any] = {"policy": policy, "all": all, "rate": rate, "phrases": phrases, "seed": seed}
+    if texts == ("-",):
+        return list(_show_lines(model, **settings))
+    refuse_files(texts, f"unmask show {model}")
+    return [shown for shown_text in map(_shower(model, **settings), texts) for shown in shown_text]
+
+
+def _shower(
+    model: Location, *, policy: str, all: bool, rate: str | None, phrases: Location | None, seed: int
+) -> Callable[[str], list[Shown]]:
+    """From a text to what a policy, or each of them, makes of it; wrong settings are told before any text is read."""
+    from unmask.models.locate import tokenizer_directory
+
     directory = tokenizer_directory(Path(model))  # a wrong path is told before anything heavy is loaded
+    from unmask.corruption.schedule import parse_schedule
     from unmask.inference.show import Phrases, phrases_of_data, show_all, show_text
     from unmask.tokens.spans.phrases import read_phrases
-    from unmask.tokens.tokenizer.load import load_tokenizer
+    from unmask.tokens.tokenizer.load import load_tokenizer, vocabulary_of
 
+    parse_schedule(policy, rate)
     phrase_list: Phrases = (
         read_phrases(phrases) if phrases is not None else phrases_of_data(Path(model), None if all else policy)
     )
     tokenizer = load_tokenizer(directory)
-    results: list[Shown] = []
-    for text in (text for _, text in standard_input()) if texts == ("-",) else texts:
+    vocabulary_of(tokenizer)
+
+    def show_one(text: str) -> list[Shown]:
         if all:
-            results += show_all(tokenizer, text, rate=rate, seed=seed, phrases=phrase_list)
-        else:
-            results.append(show_text(tokenizer, text, policy, rate=rate, seed=seed, phrases=phrase_list))
-    return results
+            return show_all(tokenizer, text, rate=rate, seed=seed, phrases=phrase_list)
+        return [show_text(tokenizer, text, policy, rate=rate, seed=seed, phrases=phrase_list)]
+
+    return show_one
 
 
 @verb
@@ -74,7 +106,8 @@ def audit(
     """Measure what a policy really does on the blocks of a data directory.
 
     The realised rate and its spread, how hidden tokens are shown, the lengths of what is hidden together, whether a
-    position is favoured, whether a special token was touched, and the speed.
+    position is favoured (it is said to be where the p-value is below 0.001), whether a special token was touched, and
+    the speed.
 
     Args:
         data: A data directory made by prepare.
@@ -102,20 +135,23 @@ def collocations(
     /,
     *,
     out: Location | None = None,
-    top: int = 20_000,
+    above: float | None = None,
+    top: int | None = None,
     longest: int = 5,
     least: int = 10,
     overwrite: bool = False,
 ) -> Collocated:
     """Find the word sequences of a data directory that belong together.
 
-    Those that no split of theirs explains (PMI-masking), best first. The list is text, a phrase a line: strike out
-    lines, add some, and give it to pretrain, audit or show with --phrases.
+    Those that no split of theirs explains (PMI-masking), best first, down to the score that words side by side by
+    chance alone can reach. The list is text, a phrase a line: strike out lines, add some, and give it to pretrain,
+    audit or show with --phrases.
 
     Args:
         data: A data directory made by prepare.
         out: The list to write; without it the best are only shown.
-        top: How many to keep.
+        above: Stop at this score instead, such as -8 for a longer list; 0 is the best that there is.
+        top: How many to keep at the most.
         longest: How many words a collocation has at the most.
         least: Only what occurs more often than this.
         overwrite: Replace a list that is already there, edited or not.
@@ -138,15 +174,17 @@ def collocations(
     dataset = Dataset.open(data)
     stream, tokenizer = dataset.split("train"), dataset.tokenizer()
     with task("Collocations", total=2 * longest) as step:
-        best = mine_collocations(
-            stream, wordless_tokens(tokenizer), max_words=longest, min_count=least, top=top, step=step
+        mined = mine_collocations(
+            stream, wordless_tokens(tokenizer), max_words=longest, min_count=least, above=above, top=top, step=step
         )
-    phrases = as_phrases(best, tokenizer)
+    phrases = as_phrases(mined.collocations, tokenizer)
     if out is not None:
         write_phrases(phrases, Path(out))
     return Collocated(
         data=Path(data),
         path=None if out is None else Path(out),
         phrases=tuple(phrases),
+        above=mined.above,
+        chance=mined.chance,
         seconds=perf_counter() - start,
     )

@@ -22,6 +22,7 @@ RENAMED = {
     "--checkpointing": "--recompute",
     "--classify": "--probe-texts",
     "--tag": "--probe-tags",
+    "show --model": 'the first word: unmask show DATA_OR_MODEL "A text."',
 }
 
 
@@ -126,10 +127,10 @@ def _as_whole_number(option: Option, value: str) -> str:
     return f": {option.flag} {int(number)}" if whole else ""
 
 
-def _unknown_flag(flag: str, flags: dict[str, Option]) -> WrongUsage:
+def _unknown_flag(verb: Callable[..., Any], flag: str, flags: dict[str, Option]) -> WrongUsage:
     """Why there is no such option, and which was probably meant."""
-    if flag in RENAMED:
-        return WrongUsage(f"{flag} is now {RENAMED[flag]}")
+    if now := RENAMED.get(flag, RENAMED.get(f"{verb.__name__} {flag}")):
+        return WrongUsage(f"{flag} is now {now}")
     switch = flags.get(f"--{flag.removeprefix('--no-')}")
     if flag.startswith("--no-") and switch is not None:
         return WrongUsage(f"{flag}: there is no such option; leave {switch.flag} out")

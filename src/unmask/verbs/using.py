@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unmask.errors import BadInput
 from unmask.files import check_writable
 from unmask.results import Comparison, Evaluated, Filled
-from unmask.verbs.arguments import Location, given_settings, standard_input, text_of
+from unmask.verbs.arguments import Location, given_settings, text_of
 from unmask.verbs.commands import takes_lines, verb
+from unmask.verbs.lines import Answers, answer_lines, refuse_files
+
+if TYPE_CHECKING:  # what is heavy is loaded when it is needed
+    from unmask.models.load import LoadedModel
 
 
 @verb
@@ -102,13 +108,26 @@ def compare(
     )
 
 
+def _fill_lines(model: Location, /, *, top: int = 5, targets: tuple[str, ...] = ()) -> Iterator[Filled]:
+    """Fill the blanks of the lines of standard input."""
+    lm = _model_to_ask(model)
+    from unmask.inference.fill import fill_good
+
+    def answer(texts: list[str]) -> Answers[Filled]:
+        for filled in fill_good(lm, texts, top=top, targets=targets):
+            yield filled if isinstance(filled, BadInput) else [filled]
+
+    return answer_lines(answer, done="filled")
+
+
 @verb
-@takes_lines
+@takes_lines(_fill_lines)
 def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...] = ()) -> list[Filled]:
     """Fill the blanks of texts, with probabilities.
 
     A blank is [MASK], or the model's own mask token. Several blanks are each filled on their own. The text is
-    completed with the likeliest word of each.
+    completed with the likeliest word of each. Tokens that go on with a word are offered after a letter only;
+    probabilities are over the whole vocabulary. Lines that cannot be filled are named at the end (exit code 3).
 
     Args:
         model: A run, or any directory with a masked language model of transformers.
@@ -116,16 +135,21 @@ def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...]
         top: How many candidates for each blank.
         targets: Only these words, the likeliest first; they come after the texts.
     """
-    from unmask.models.locate import model_directory
-
     if not texts:
         raise BadInput('nothing to fill: give a text with a blank, such as "Paris is in [MASK]."')
-    model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
+    if texts == ("-",):
+        return list(_fill_lines(model, top=top, targets=targets))
+    refuse_files(texts, f"unmask fill {model}")
+    lm = _model_to_ask(model)
     from unmask.inference.fill import fill_blanks
+
+    return fill_blanks(lm, texts, top=top, targets=targets)
+
+
+def _model_to_ask(model: Location) -> LoadedModel:
+    from unmask.models.locate import model_directory
+
+    model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
     from unmask.models.load import load_model
 
-    lm = load_model(Path(model))
-    if texts != ("-",):
-        return fill_blanks(lm, texts, top=top, targets=targets)
-    lines = dict(standard_input())
-    return fill_blanks(lm, list(lines.values()), top=top, targets=targets, lines=list(lines))
+    return load_model(Path(model))

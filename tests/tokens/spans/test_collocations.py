@@ -70,7 +70,7 @@ def test_counts_and_scores_are_those_of_the_definition(monkeypatch, chunk):
     monkeypatch.setattr(collocations, "FRAGMENT", 0)
     texts = documents()
     breaks = np.arange(31) == BREAK
-    found = mine_collocations(Text(texts), breaks, max_words=4, min_count=5, top=1000)
+    found = mine_collocations(Text(texts), breaks, max_words=4, min_count=5, above=-math.inf, top=1000).collocations
     expected = by_hand(texts, 4, 5)
     got = {tuple(word[0] for word in one.words): (one.count, one.score) for one in found}
     assert got.keys() == expected.keys()
@@ -80,21 +80,43 @@ def test_counts_and_scores_are_those_of_the_definition(monkeypatch, chunk):
 
 
 def test_what_belongs_together_comes_first_and_its_parts_do_not():
-    found = mine_collocations(Text(documents()), np.arange(31) == BREAK, min_count=5)
+    found = mine_collocations(Text(documents()), np.arange(31) == BREAK, min_count=5).collocations
     assert [tuple(word[0] for word in one.words) for one in found[:2]] == [(7, 8, 9), (4, 5)]
 
 
 def test_a_collocation_crosses_no_document():
     texts = [[1, 2]] * 30 + [[3, 1]] * 30
-    grams = {tuple(word[0] for word in one.words) for one in mine_collocations(Text(texts), np.arange(31) == BREAK)}
+    mined = mine_collocations(Text(texts), np.arange(31) == BREAK)
+    grams = {tuple(word[0] for word in one.words) for one in mined.collocations}
     assert grams == {(1, 2), (3, 1)}
 
 
 def test_words_of_several_tokens_stay_words():
     starts = [np.array([True, False, True])] * 20
-    (found,) = mine_collocations(Text([[5, 6, 7]] * 20, starts), np.arange(31) == BREAK)
+    (found,) = mine_collocations(Text([[5, 6, 7]] * 20, starts), np.arange(31) == BREAK).collocations
     assert found.words == ((5, 6), (7,)) and found.count == 20 and found.score == pytest.approx(math.log(2 * 2 / 4) * 1)
 
 
 def test_too_little_text_has_no_collocations():
-    assert mine_collocations(Text([[1, 2, 3]]), np.arange(31) == BREAK) == []
+    assert mine_collocations(Text([[1, 2, 3]]), np.arange(31) == BREAK).collocations == []
+
+
+def test_the_list_stops_where_words_shuffled_by_chance_would_score_as_much():
+    rng = np.random.default_rng(1)
+    shares = np.r_[0.05, 0.3, 0.15, np.full(28, 0.5 / 28)]
+    shuffled = [rng.choice(31, size=400, p=shares).tolist() for _ in range(60)]
+    breaks = np.arange(31) == BREAK
+    mined = mine_collocations(Text(shuffled), breaks)
+    assert mined.above == mined.chance == pytest.approx(2 * math.log(0.3), abs=0.05)
+    everything = mine_collocations(Text(shuffled), breaks, above=-math.inf).collocations
+    assert len(everything) > 500 and len(mined.collocations) <= 1  # "1 1" itself may lie a little above
+
+
+def test_a_score_and_a_number_of_one_s_own_stop_the_list():
+    breaks = np.arange(31) == BREAK
+    every = mine_collocations(Text(documents()), breaks, min_count=5, above=-math.inf).collocations
+    middle = every[len(every) // 2].score
+    some = mine_collocations(Text(documents()), breaks, min_count=5, above=middle)
+    assert some.above == middle and 0 < len(some.collocations) < len(every)
+    assert all(one.score >= middle for one in some.collocations)
+    assert mine_collocations(Text(documents()), breaks, min_count=5, above=middle, top=3).collocations == every[:3]

@@ -54,7 +54,7 @@ class Stream:
 
 
 def test_collocations_of_a_text_are_what_always_goes_together(tokenizer):
-    mined = mine_collocations(Stream(encode(tokenizer, texts())), wordless_tokens(tokenizer))
+    mined = mine_collocations(Stream(encode(tokenizer, texts())), wordless_tokens(tokenizer)).collocations
     phrases = [phrase.text for phrase in as_phrases(mined, tokenizer)]
     assert set(phrases[:3]) == set(PLACES)
     assert not any("," in phrase or "." in phrase for phrase in phrases)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,14 @@ class Collocation:
     words: tuple[tuple[int, ...], ...]  # the token ids of each
     count: int
     score: float
+
+
+class Mined(NamedTuple):
+    """The collocations of a corpus, best first, and where their list ends."""
+
+    collocations: list[Collocation]
+    above: float  # the score that all of them are above
+    chance: float  # the score that chance alone reaches
 
 
 @dataclass(frozen=True)
@@ -59,29 +68,47 @@ def mine_collocations(
     *,
     max_words: int = 5,
     min_count: int = 10,
-    top: int = 20_000,
+    above: float | None = None,
+    top: int | None = None,
     step: Callable[[float], None] = lambda passes: None,
-) -> list[Collocation]:
-    """The best `top` collocations of 2 to `max_words` words that occur more than `min_count` times, best first.
+) -> Mined:
+    """The collocations of 2 to `max_words` words that occur more than `min_count` times, best first.
 
+    The list stops where the score is no longer `above`, if not given what chance alone reaches; at `top` at the latest.
     `breaks` (V flags) says which tokens no collocation contains: specials, and punctuation if it shall not.
     `step` is told of each pass over the stream; there are two for each length.
     """
-    if max_words < 2 or min_count < 0 or top < 1:
+    if max_words < 2 or min_count < 0 or (top is not None and top < 1):
         raise BadInput(f"longest {max_words}, least {min_count}, top {top}: give 2, 0 and 1 or more")
     levels: list[Level] = []
     for size in range(1, max_words + 1):
         frequent = Members(levels[-1].hashes) if levels else None
         levels.append(_count(lambda: _chunks(stream, breaks), size, frequent, min_count, step))
     total = int(levels[0].counts.sum())
+    chance = _chance_score(stream, breaks, levels[0], total)
+    least = chance if above is None else above
     collocations: list[Collocation] = []
     for level in levels[1:]:
         scores = _scores(level, levels, total)
-        for n in np.lexsort((level.hashes, -level.counts, -scores))[: 2 * top]:
+        in_order = np.lexsort((level.hashes, -level.counts, -scores))
+        for n in in_order[scores[in_order] > least][: None if top is None else 2 * top]:
             words = _words_at(stream, level.places[n])
             collocations.append(Collocation(words, int(level.counts[n]), round(float(scores[n]), 4)))
     collocations.sort(key=lambda collocation: (-collocation.score, -collocation.count, collocation.words))
-    return _without_fragments(collocations)[:top]
+    return Mined(_without_fragments(collocations)[:top], least, chance)
+
+
+def _chance_score(stream: TokenStream, breaks: Flags, words: Level, total: int) -> float:
+    """The best score that words can have which stand side by side by chance alone.
+
+    If p(w) is the product of its words' shares, so is every Π p(part), and the score is log p(w): at the most that of
+    the most frequent word twice. Below it, "of the" scores as "prime minister" does, for being frequent.
+    """
+    for n in np.argsort(-words.counts, kind="stable"):
+        (word,) = _words_at(stream, words.places[n])
+        if not breaks[list(word)].any():
+            return round(2 * float(np.log(words.counts[n] / total)), 4)
+    return 0.0
 
 
 def _without_fragments(collocations: list[Collocation]) -> list[Collocation]:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from unmask.errors import BadInput, Damaged
-from unmask.files import SEAL, json_digest, seal_holds, sha256_of, with_seal, write_json
+from unmask.files import SEAL, json_digest, path_kind, seal_holds, sha256_of, with_seal, write_json
 from unmask.progress import task
 from unmask.results import Verified
 
@@ -45,7 +45,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         remains = [name for name in ("train", "tokenizer") if (directory / name).is_dir()]
         if remains:
             raise Damaged(f"{path}: missing; prepare the data again")
-        raise BadInput(f"{directory}: not a data directory, it has no {MANIFEST}; make one with `unmask prepare`")
+        raise BadInput(f"{directory}: not a data directory but {path_kind(directory)}; {_data_remedy(directory)}")
     text = path.read_bytes()
     try:
         manifest = json.loads(text)
@@ -66,6 +66,15 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     if not _well_formed(manifest.get("files")):
         raise BadInput(f"{path}: its list of files is not one; prepare the data again")
     return manifest
+
+
+def _data_remedy(path: Path) -> str:
+    """What gives the data that was wanted, where something else was named."""
+    if path.is_file():
+        return f"make one of it with `unmask prepare {path} --out data`"
+    if path_kind(path) in ("a run", "a model directory"):
+        return "give the data that it was trained on, or is to be measured on"
+    return "make one with `unmask prepare`"
 
 
 def _well_formed(files: Any) -> bool:

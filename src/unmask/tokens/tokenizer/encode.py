@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -38,6 +38,7 @@ PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
 BYTES = {chr(byte): byte for byte in PRINTABLE} | {
     chr(0x100 + n): byte for n, byte in enumerate(sorted(set(range(256)) - set(PRINTABLE)))
 }
+SPACES = "".join(character for character, byte in BYTES.items() if bytes([byte]).isspace())  # Ġ, Ċ and their like
 SPACE = "▁"  # how Unigram vocabularies write one
 
 
@@ -151,29 +152,53 @@ def _beginnings(backend: Tokenizer, size: int) -> tuple[Flags, Flags, Flags]:
 
     The first is for tokenizers that call a whole text one word.
     """
-    steps = [step.__getstate__() for step in (backend.pre_tokenizer, backend.decoder) if step is not None]
-    in_bytes = any(b"ByteLevel" in step for step in steps)
-    wordpiece = isinstance(backend.model, models.WordPiece)
-    continued = backend.model.continuing_subword_prefix if wordpiece else ""
     spaced, unspaced, letters = np.zeros((3, size), dtype=np.bool_)
-    for token, number in backend.get_vocab().items():
-        begin = token.removeprefix(continued)[:4].encode()
-        if in_bytes:
-            begin = bytes(BYTES.get(character, 0) for character in token[:4])
-        spaced[number] = not wordpiece and begin.startswith((b" ", SPACE.encode()))
-        unspaced[number] = _unspaced(begin)
-        letters[number] = begin.decode(errors="replace")[:1].isalnum() and not unspaced[number]
+    for number, token in token_beginnings(backend):
+        spaced[number], unspaced[number] = token.spaced, token.unspaced
+        letters[number] = token.first.isalnum() and not token.unspaced
     return spaced, unspaced, letters
 
 
-def _unspaced(begin: bytes) -> bool:
+class TokenBeginning(NamedTuple):
+    """How a token of a vocabulary begins."""
+
+    first: str  # character behind the mark of WordPiece; \ufffd where it is cut in two
+    spaced: bool  # begins with a space, which marks a word
+    unspaced: bool  # with a letter of a script without spaces
+    continued: bool  # with WordPiece's mark of what goes on with a word
+    bare: bool  # and is nothing but spaces
+
+
+def token_beginnings(backend: Tokenizer) -> Iterator[tuple[int, TokenBeginning]]:
+    """Every id of a vocabulary, and how its token begins."""
+    steps = [step.__getstate__() for step in (backend.pre_tokenizer, backend.decoder) if step is not None]
+    in_bytes = any(b"ByteLevel" in step for step in steps)
+    wordpiece = isinstance(backend.model, models.WordPiece)
+    mark = backend.model.continuing_subword_prefix if wordpiece else ""
+    for token, number in backend.get_vocab().items():
+        begin = token.removeprefix(mark)[:4].encode()
+        if in_bytes:
+            begin = bytes(BYTES.get(character, 0) for character in token[:4])
+        yield (
+            number,
+            TokenBeginning(
+                first=begin.decode(errors="replace")[:1],
+                spaced=not wordpiece and begin.startswith((b" ", SPACE.encode())),
+                unspaced=begins_unspaced(begin),
+                continued=bool(mark) and token.startswith(mark) and token != mark,
+                bare=not token.strip(SPACES if in_bytes else f" {SPACE}"),
+            ),
+        )
+
+
+def begins_unspaced(begin: bytes) -> bool:
     """Whether bytes begin with a letter of a script without spaces, or can only be the beginning of one.
 
     Marks and signs of repetition are no letters (category Lo): they belong to what stands before them.
 
-    >>> [_unspaced(text.encode()) for text in ("cat", "猫", "แมว", "ๆ", "ー")]
+    >>> [begins_unspaced(text.encode()) for text in ("cat", "猫", "แมว", "ๆ", "ー")]
     [False, True, True, False, False]
-    >>> _unspaced("猫".encode()[:2]), _unspaced("猫".encode()[1:])
+    >>> begins_unspaced("猫".encode()[:2]), begins_unspaced("猫".encode()[1:])
     (True, False)
     """
     if begin < b"\xe0":  # none of them is written in fewer than three bytes
