@@ -68,7 +68,7 @@ def _mistakes(verb: Callable[..., Any], words: Sequence[str]) -> Iterator[Unmask
         flag, has_value, value = word.partition("=")
         option = flags.get(flag.replace("_", "-"))
         if option is None:
-            yield _unknown_flag(flag.replace("_", "-"), flags)
+            yield _unknown_flag(verb, flag.replace("_", "-"), flags)
             continue
         given.add(option.name)
         switch = option if option.kind is bool else None

@@ -170,7 +170,7 @@ def phrase_list(dataset: Dataset, what: str) -> PhraseList:
 def _collocations(dataset: Dataset) -> str:
     tokenizer = dataset.tokenizer()
     with task("Collocations", total=PASSES) as step:
-        best = mine_collocations(dataset.split("train"), wordless_tokens(tokenizer), step=step)
+        best = mine_collocations(dataset.split("train"), wordless_tokens(tokenizer), step=step).collocations
         step(note=f"{len(best):,}")
     return phrase_lines(as_phrases(best, tokenizer))
 
