@@ -16,6 +16,7 @@ import typing
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -112,7 +113,8 @@ def read_settings(verb: Callable[..., Any], words: Sequence[str]) -> tuple[Calla
     output = io.StringIO()
     try:
         with redirect_stderr(output):
-            return tyro.cli(_as_question(verb), prog=f"unmask {verb.__name__}", args=words, config=markers)
+            question, complete = _as_question(verb), _complete_flags(verb, words)
+            return tyro.cli(question, prog=f"unmask {verb.__name__}", args=complete, config=markers)
     except SystemExit as leaving:
         if leaving.code:
             for word in words:
@@ -133,6 +135,9 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
         kind: Any = {Location: Path, Location | None: Path | None}.get(hints[parameter.name], hints[parameter.name])
         if parameter.kind is parameter.VAR_POSITIONAL:
             return parameter.replace(kind=parameter.POSITIONAL_ONLY, annotation=tuple[(kind, ...)], default=())
+        if parameter.name in optional:
+            kind = Annotated[str | None, tyro.conf.arg(metavar="[RUN]")]
+            return parameter.replace(annotation=kind, default=None)
         if kind is Path and isinstance(parameter.default, str):
             parameter = parameter.replace(default=Path(parameter.default))
         if parameter.default is False:
@@ -142,8 +147,12 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
     def question(*positions: Any, json: bool, **settings: Any) -> tuple[Callable[[], Any], bool]:
         if variadic is not None:
             positions = (*positions[:variadic], *(positions[variadic] or _stdin_words(verb)))
+        for name in optional:
+            word = settings[name]
+            settings[name] = False if word is None else Path(word) if word else True
         return partial(verb, *positions, **settings), json
 
+    optional = _may_stand_alone(verb)
     originals = list(signature.parameters.values())
     variadic = next(
         (place for place, parameter in enumerate(originals) if parameter.kind is parameter.VAR_POSITIONAL), None
@@ -153,6 +162,21 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
     question.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     question.__doc__ = verb.__doc__
     return question
+
+
+def _may_stand_alone(verb: Callable[..., Any]) -> set[str]:
+    """The settings whose flag may stand alone or name a place."""
+    return {name for name, kind in typing.get_type_hints(verb).items() if kind == Location | bool}
+
+
+def _complete_flags(verb: Callable[..., Any], words: Sequence[str]) -> list[str]:
+    """The words, with an empty one behind a flag that may stand alone and does."""
+    alone = {f"--{name.replace('_', '-')}" for name in _may_stand_alone(verb)}
+    complete: list[str] = []
+    for word, following in zip_longest(words, words[1:]):
+        stands_alone = word in alone and (following is None or following.startswith("-"))
+        complete += [word, ""] if stands_alone and "--" not in complete else [word]
+    return complete
 
 
 def _stdin_words(verb: Callable[..., Any]) -> tuple[str, ...]:

@@ -67,7 +67,8 @@ def lines(run: Path) -> list[dict[str, Any]]:
 def test_a_stopped_run_goes_on_to_the_same_weights(
     data: Path, tmp_path: Path, whole: Trained, interrupted: Interrupts, number: int, error: type[Exception]
 ) -> None:
-    stopped = pytest.raises(error, match=r"stopped after step 5 of 12, saved in .*--resume goes on")
+    line = f"stopped after step 5 of 12, which is saved; to go on: unmask pretrain --resume {tmp_path}/run$"
+    stopped = pytest.raises(error, match=line)
     with interrupted(5, number), stopped:
         train(data, tmp_path / "run")
     again = train(data, tmp_path / "run", resume=True)
@@ -167,12 +168,12 @@ def test_a_run_is_not_overwritten_without_resume(data: Path, whole: Trained) -> 
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"seed": 1}, "seed was 0 and is now 1"),
-        ({"budget": Budget(steps=13)}, "budget.steps was 12 and is now 13"),
-        ({"recipe": recipe_named("bert-tiny")}, "name was tiny and is now bert-tiny"),
+        ({"seed": 1}, "--seed: the run has 0, asked for 1"),
+        ({"budget": Budget(steps=13)}, "--steps: the run has 12, asked for 13"),
+        ({"recipe": recipe_named("bert-tiny")}, "--recipe: the run has tiny, asked for bert-tiny"),
         (
             {"recipe": replace(DROPOUT, settings=replace(DROPOUT.settings, rate="0.3"))},
-            "recipe.settings.rate was linear 0.3 0.15 and is now 0.3",
+            "--rate: the run has linear 0.3 0.15, asked for 0.3",
         ),
     ],
 )
@@ -188,7 +189,7 @@ def test_resuming_with_other_data_is_refused_by_name(corpus: Path, tmp_path: Pat
     import unmask
 
     other = unmask.prepare(corpus, out=tmp_path / "other", vocab_size=180).path
-    with pytest.raises(Refused, match="cannot go on: data was"):
+    with pytest.raises(Refused, match=r"cannot go on: data: the run has \w+…, asked for \w+…; "):
         train(other, whole.path, resume=True)
 
 

@@ -23,8 +23,8 @@ from unmask.models.sparse import logits_at
 from unmask.progress import task
 from unmask.results import Filled, Guess
 from unmask.tokens.bucket import batches_by_length
+from unmask.tokens.example import BLANK
 
-BLANK = "[MASK]"  # understood for every model, whatever its own mask token is
 BATCH = 8_192  # tokens in a forward pass, padding among them
 ROWS = 128  # and rows, for each blank has a probability for every token of the vocabulary
 MISSPELT = re.compile(r"[\[<({]+\s*mask\s*[\])>}]+", re.IGNORECASE)

@@ -19,6 +19,7 @@ from unmask import __version__
 from unmask.errors import BadInput
 from unmask.progress import Step, say, task
 from unmask.runs import tensorboard
+from unmask.runs.commands import resume_command
 from unmask.runs.directory import DESCRIPTION, FINAL, FORMAT, Run, describe_run, open_run, read_description
 from unmask.runs.history import HELD_OUT
 from unmask.runs.reporting import Reporter, open_reporter
@@ -34,6 +35,13 @@ from unmask.training.session import VALIDATIONS, Session
 
 LOGGED_STEPS = 1000  # steps logged over a run; where it has fewer, every one
 CALIBRATED_STEPS = 1000  # what a calibration takes the run to be: its learning rates matter little
+FLAGS = {  # that the fields of every run are asked for by
+    "unmask": "the version of unmask",
+    "seed": "--seed",
+    "keeps_best": "--keep-best",
+    **{f"budget.{name}": f"--{name}" for name in ("minutes", "steps", "tokens", "epochs")},
+    **{f"computing.{name}": f"--{name}" for name in ("precision", "compile")},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,11 +65,14 @@ def run_job(
     reproducible: bool = False,
     computing: Computing = PLAIN,
     workers: int | None = None,
+    again: str | None = None,
 ) -> FinishedRun:
-    """Train a job to its end, or go on with a run of it that was stopped."""
+    """Train a job to its end, or go on with a run of it that was stopped; `again` is the command that goes on."""
     start = time.perf_counter()
     saving = saving or Saving()
     device = device_for(computing.device)
+    again = again or resume_command(out, job.kind)
+    settings = _settings(job, budget, computing, saving, reproducible=reproducible, workers=workers)
     workers = _workers(workers, device)
     if saving.tensorboard:
         tensorboard.check_installed()
@@ -69,12 +80,11 @@ def run_job(
         raise BadInput(HOW_LONG)
     if computing.recompute or computing.compile:  # what cannot be computed leaves nothing behind
         make_ready(job.build(), computing, device)
-    settings = _settings(job, budget, computing, saving)
     with (
         process_group(
             device, micro_batches=job.micro_batches, reproducible=reproducible, shard=computing.shard
         ) as world,
-        shared_run(out, settings, resume, world) as run,
+        shared_run(out, settings, resume, world, flags={**FLAGS, **job.flags}) as run,
         interruptible() as interruption,
     ):
         keep_large_blocks()
@@ -85,10 +95,9 @@ def run_job(
         facts = {"parameters": f"{session.parameters:,}", **job.facts}
         outputs = {"report": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
         with open_reporter(run, facts, **outputs) as (run, reporter):
-            position = Observer(session, run, interruption, saving, world, reporter).train(workers)
+            position = Observer(session, run, interruption, saving, world, reporter, again).train(workers)
             with interruption.at_once(
-                f"stopped after the last step, which is saved in {run.path}; "
-                "the same command with --resume measures and exports the model"
+                f"stopped after the last step, which is saved; to measure and export the model: {again}"
             ):
                 return finish(session, run, position, saving, world)
 
@@ -101,8 +110,11 @@ def _workers(workers: int | None, device: torch.device) -> int:
     return workers
 
 
-def _settings(job: Job, budget: Budget, computing: Computing, saving: Saving) -> dict[str, Any]:
-    """What a run is: `run.json` keeps it, and a resumed run must agree with it."""
+def _settings(
+    job: Job, budget: Budget, computing: Computing, saving: Saving, *, reproducible: bool, workers: int | None
+) -> dict[str, Any]:
+    """What a run is and needs: `run.json` keeps it, and a resumed run agrees with it but for what is free there."""
+    saved_how = asdict(saving)
     return {
         "format": FORMAT,
         "unmask": __version__,
@@ -112,9 +124,14 @@ def _settings(job: Job, budget: Budget, computing: Computing, saving: Saving) ->
         "seed": job.seed,
         "budget": asdict(budget) if budget.is_set else None,
         "computing": asdict(computing),
-        "keeps_best": saving.best,
+        "keeps_best": saved_how.pop("best"),
+        "saving": saved_how,
+        "reproducible": reproducible,
+        "workers": workers,
+        "places": dict(job.places),
         "figures": [asdict(title) for title in job.figures],
         "uses": list(job.uses),
+        "example": job.example,
     }
 
 
@@ -131,10 +148,12 @@ def _with_steps(run: Run, job: Job, budget: Budget, computing: Computing, world:
 
 
 @contextmanager
-def shared_run(out: Path, settings: Mapping[str, Any], resume: bool, world: World) -> Iterator[Run]:
+def shared_run(
+    out: Path, settings: Mapping[str, Any], resume: bool, world: World, flags: Mapping[str, str] | None = None
+) -> Iterator[Run]:
     """The run directory: opened and locked by the first process, looked at by the others."""
     if world.first:
-        with open_run(out, settings, resume=resume) as run:
+        with open_run(out, settings, resume=resume, flags=flags) as run:
             world.wait()
             yield run
     else:
@@ -154,9 +173,10 @@ class Observer:
         saving: Saving,
         world: World,
         reporter: Reporter,
+        again: str,
     ) -> None:
         self.session, self.run, self.interruption = session, run, interruption
-        self.saving, self.world, self.reporter = saving, world, reporter
+        self.saving, self.world, self.reporter, self.again = saving, world, reporter, again
         self.validations = {round(session.steps * nth / (VALIDATIONS - 1)) for nth in range(1, VALIDATIONS)} - {0}
         self.best: float | None = None
         self.last = ""
@@ -209,8 +229,7 @@ class Observer:
                 self.reporter.write_if_due()
         if stop and not is_last:
             raise self.interruption.error(
-                f"stopped after step {position.step:,} of {steps:,}, saved in {self.run.path}; "
-                "the same command with --resume goes on"
+                f"stopped after step {position.step:,} of {steps:,}, which is saved; to go on: {self.again}"
             )
 
     def _note(self, figures: Mapping[str, Any]) -> str:
