@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 from unmask import __version__
-from unmask.errors import EXIT_CODES, BadInput, Damaged, Interrupted, NoSpace, UnmaskError
+from unmask.errors import EXIT_CODES, BadInput, Damaged, Interrupted, Lost, NoSpace, UnmaskError
 from unmask.results import to_json
 from unmask.verbs.arguments import Location
 from unmask.verbs.commands import COMMANDS, LINED
@@ -259,18 +259,24 @@ def explain(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         return _fail("stopped", Interrupted.code)
     if isinstance(error, UnmaskError):
-        return _fail(str(error), error.code)
+        return _fail(str(error), error.code, everywhere=isinstance(error, Lost))
     if isinstance(error, OSError) and (error.errno in FULL or isinstance(error, UNUSABLE)):
         kind = NoSpace if error.errno in FULL else BadInput
         place = f"{error.filename}: " if error.filename else ""
         return _fail(f"{place}{error.strerror}", kind.code)
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate memory" in str(error)):
-        return _fail("out of memory: give a smaller --length, --batch-size, --micro-batch or --recipe", BadInput.code)
+        remedy = "give a smaller --length, --batch-size, --micro-batch or --recipe"
+        return _fail(f"out of memory: {remedy}", BadInput.code, everywhere=True)
     hint = "an error of unmask's own, please report it (UNMASK_TRACEBACK=1 shows where)"
-    return _fail(f"{type(error).__name__}: {error}; {hint}", UnmaskError.code)
+    return _fail(f"{type(error).__name__}: {error}; {hint}", UnmaskError.code, everywhere=True)
 
 
-def _fail(line: str, code: int) -> int:
-    """One line on stderr, whatever the message holds; the code it goes with."""
-    print(f"unmask: {' '.join(line.split())}", file=sys.stderr, flush=True)
+def _fail(line: str, code: int, *, everywhere: bool = False) -> int:
+    """One line on stderr, whatever the message holds; the code it goes with.
+
+    Of the processes that torchrun started on a machine one speaks, for what is wrong is wrong for all of them; what may
+    happen to one alone is said `everywhere`.
+    """
+    if everywhere or os.environ.get("LOCAL_RANK", "0") == "0":
+        print(f"unmask: {' '.join(line.split())}", file=sys.stderr, flush=True)
     return code

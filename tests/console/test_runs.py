@@ -96,7 +96,7 @@ def test_what_is_not_known_is_left_out() -> None:
 def test_runs_are_listed_with_their_best_and_last_figures() -> None:
     broken = replace(RUN, path=Path("runs/second"), state="damaged", problem="run.json: its hash does not hold")
     text = printed(draw_runs(RunList(folders=(Path("runs"),), runs=(RUN, broken))))
-    assert "Found runs  2 runs" in text and "running" in text and "damaged   runs/second" in text
+    assert "Found runs  2 runs" in text and "running" in text and "damaged  runs/second" in text
     assert "mini · 95 of 200 steps · 389.1 k tokens · held out 4.250, 12.5% · best" in text
     assert "its hash does not hold" in text
     assert "0 runs" in printed(draw_runs(RunList(folders=(Path(),), runs=())))

@@ -126,7 +126,7 @@ def test_asked_to_stop_between_two_measurements_it_stops_there(
         return evaluated(*args, **more)
 
     monkeypatch.setattr(module.intrinsic, "evaluate", stop)
-    with pytest.raises(Interrupted, match=r"stopped after masks of bert-tiny, saved in .*; the same command"):
+    with pytest.raises(Interrupted, match=r"stopped after masks of bert-tiny, saved in .*; to go on: the same command"):
         run(tmp_path / "out", ("bert-tiny",))
 
 

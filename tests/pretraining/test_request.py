@@ -14,7 +14,8 @@ import pytest
 import unmask
 from unmask.errors import BadInput, Interrupted, Refused
 from unmask.files import with_seal
-from unmask.pretraining.request import resumed_request
+from unmask.pretraining.recipes import recipe_named
+from unmask.pretraining.request import new_request, resumed_request
 from unmask.results import Trained
 from unmask.runs.directory import read_description
 
@@ -185,3 +186,53 @@ def test_what_is_missing_is_asked_for(asked: dict[str, Any], said: str, tmp_path
 def test_two_runs_cannot_be_named(data: Path, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="name the run once"):
         unmask.pretrain(data, out=tmp_path / "one", resume=tmp_path / "two", steps=1)
+
+
+# many processes
+
+
+@pytest.mark.parametrize("processes", range(1, 33))
+@pytest.mark.parametrize("recipe", ["tiny", "small", "base"])
+def test_a_micro_batch_that_nobody_asked_for_keeps_every_process_busy(
+    recipe: str, processes: int, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = recipe_named(recipe).settings
+    monkeypatch.setenv("WORLD_SIZE", str(processes))
+    settings = new_request(data, {"recipe": recipe, "steps": 1}).recipe.settings
+    count = -(-settings.batch_size // settings.micro_batch)
+    assert settings.micro_batch <= usual.micro_batch and count >= processes
+    if settings.batch_size % processes == 0:
+        assert count % processes == 0, "all have the same to do"
+    if processes == 1:
+        assert settings == usual
+    assert new_request(data, {"recipe": recipe, "micro_batch": 5}).recipe.settings.micro_batch == 5
+
+
+def test_reproducible_micro_batches_do_not_depend_on_the_number_of_processes(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = set()
+    for processes in range(1, 9):
+        monkeypatch.setenv("WORLD_SIZE", str(processes))
+        found.add(new_request(data, {"recipe": "tiny", "reproducible": True}).recipe.settings)
+    (settings,) = found
+    assert settings.batch_size / settings.micro_batch == 8
+
+
+def test_more_processes_than_blocks_are_told(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "64")
+    with pytest.raises(BadInput, match=r"--batch-size 32: .* cannot keep 64 processes busy; give 64 or more"):
+        new_request(data, {"recipe": "tiny"})
+
+
+def test_a_run_keeps_its_micro_batch_on_another_number_of_processes_and_says_how_many_are_too_many(
+    whole: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert resumed_request(whole.path, None, {}).recipe.settings.micro_batch == 4
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    remedy = f"torchrun --nproc-per-node 2 -m unmask pretrain --resume {whole.path}$"
+    with pytest.raises(
+        BadInput, match=f"2 micro-batches of 4 blocks, which cannot keep 3 processes busy; .*: {remedy}"
+    ):
+        resumed_request(whole.path, None, {})

@@ -34,6 +34,15 @@ def test_what_a_run_does_not_say_is_left_for_the_user_to_fill_in() -> None:
     assert use_commands(Path("run"), {"uses": USES[:2]}) == ("unmask fill run EXAMPLE", "unmask evaluate run DATA")
 
 
+def test_data_below_this_folder_is_named_as_one_would_type_it_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = {"places": {"data": str(tmp_path / "my data")}, "uses": USES[1:2]}
+    assert use_commands(Path("run"), places) == (f"unmask evaluate run '{tmp_path}/my data'",)
+    monkeypatch.chdir(tmp_path)
+    assert use_commands(Path("run"), places) == ("unmask evaluate run 'my data'",)
+
+
 def test_each_state_has_the_commands_that_lead_on_from_it() -> None:
     run = Path("run")
     assert next_commands(run, DESCRIPTION, "running") == ("unmask watch run",)

@@ -45,10 +45,10 @@ def draw_runs(run_list: RunList) -> RenderableType:
 def _draw_entry(run: RunStatus) -> RenderableType:
     """A run of the list; the command that goes on with it or follows it is never wrapped: it is there to be copied."""
     name = Text.assemble((str(run.path), "bold"), (f"  {format_age(run.age)} ago", "dim"))
-    row = Table.grid(padding=(0, 2, 0, 0))
+    row = Table.grid(padding=(0, 1, 0, 0))
     row.add_column(width=STATE_WIDTH)
     row.add_row(Text(f" {run.state}", style=COLOURS[run.state]), Group(name, Text(_in_short(run))))
-    indent, commands = " " * (STATE_WIDTH + 2), run.next if run.state in UNFINISHED else ()
+    indent, commands = " " * (STATE_WIDTH + 1), run.next if run.state in UNFINISHED else ()
     return Group(row, *(Text.assemble(indent, (command, "cyan"), **UNWRAPPED) for command in commands))
 
 

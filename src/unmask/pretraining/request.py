@@ -18,17 +18,19 @@ from unmask.objectives.curriculum import parse_curriculum
 from unmask.pretraining.pretrain import FLAGS
 from unmask.pretraining.recipes import DEFAULT_SIZE, recipe_named
 from unmask.pretraining.settings import PretrainSettings, Recipe
-from unmask.runs.commands import quoted_path
+from unmask.runs.commands import quoted_path, resume_command
 from unmask.runs.directory import read_description, refuse_other_run
 from unmask.tokens.spans.phrases import read_phrases
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import run_job
 from unmask.training.budget import Budget
 from unmask.training.machine.computing import Computing
+from unmask.training.machine.distributed import launched
 from unmask.training.optimizer import Optimizing
 from unmask.training.run_job import Saving
 
 Given = Mapping[str, Any]
+REPRODUCIBLE = 8  # micro-batches in a step that is to be the same on any number of processes up to this
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +49,14 @@ class Request:
 
 def new_request(data: Path, given: Given) -> Request:
     """A run that is to begin: what was not given is the recipe's, or the usual."""
+    recipe = recipe_named(given.get("recipe", DEFAULT_SIZE), **_given_for(PretrainSettings, given))
+    if "micro_batch" not in given:
+        processes, _ = launched()
+        micro_batch = fit_micro_batch(recipe.settings, processes, reproducible=given.get("reproducible", False))
+        recipe = replace(recipe, settings=replace(recipe.settings, micro_batch=micro_batch))
     return Request(
         data=data,
-        recipe=recipe_named(given.get("recipe", DEFAULT_SIZE), **_given_for(PretrainSettings, given)),
+        recipe=recipe,
         budget=Budget(**_given_for(Budget, given)),
         seed=given.get("seed", 0),
         saving=Saving(**_given_for(Saving, given)),
@@ -57,6 +64,32 @@ def new_request(data: Path, given: Given) -> Request:
         computing=Computing(**_given_for(Computing, given)),
         workers=given.get("workers"),
     )
+
+
+def fit_micro_batch(settings: PretrainSettings, processes: int, *, reproducible: bool = False) -> int:
+    """The blocks of a micro-batch where nobody said how many: the recipe's, or fewer where processes share a step out.
+
+    Each process is to have as many micro-batches as the others. What is reproducible is to be the same on any number
+    of processes, and a sum in other micro-batches is not: there the number of processes is not asked, and a step is cut
+    into eight at the least, for up to eight processes.
+
+    >>> [fit_micro_batch(PretrainSettings(batch_size=32, micro_batch=32), count) for count in (1, 2, 3, 24)]
+    [32, 16, 11, 1]
+    >>> [fit_micro_batch(PretrainSettings(batch_size=32, micro_batch=32), n, reproducible=True) for n in (1, 2, 8)]
+    [4, 4, 4]
+    """
+    most = min(settings.micro_batch, settings.batch_size)
+    counts = {rows: -(-settings.batch_size // rows) for rows in range(most, 0, -1)}
+    if reproducible:
+        return next((rows for rows, count in counts.items() if count >= REPRODUCIBLE), 1)
+    if settings.batch_size < processes:
+        raise BadInput(
+            f"--batch-size {settings.batch_size}: so few blocks in a step cannot keep {processes} processes busy; "
+            f"give {processes} or more"
+        )
+    even = [rows for rows, count in counts.items() if count % processes == 0]
+    enough = [rows for rows, count in counts.items() if count >= processes]
+    return (even or enough)[0]
 
 
 def resumed_request(run: Path, data: Path | None, given: Given) -> Request:
@@ -77,22 +110,32 @@ def resumed_request(run: Path, data: Path | None, given: Given) -> Request:
         computing=Computing(**{**description["computing"], **_given_for(Computing, given)}),
         workers=given.get("workers", description.get("workers")),
     )
-    refuse_other_run(
-        run,
-        description,
-        {
-            "unmask": __version__,
-            "recipe": asdict(asked),
-            "data": Dataset.open(data).fingerprint,
-            **({"phrases": json_digest(phrases)} if phrases else {}),  # else it is the data's own lists' affair
-            "seed": request.seed,
-            "budget": asdict(budget) if budget.is_set else None,
-            "computing": asdict(request.computing),
-            "keeps_best": request.saving.best,
-        },
-        {**run_job.FLAGS, **FLAGS},
-    )
+    fields_asked = {
+        "unmask": __version__,
+        "recipe": asdict(asked),
+        "data": Dataset.open(data).fingerprint,
+        **({"phrases": json_digest(phrases)} if phrases else {}),  # else it is the data's own lists' affair
+        "seed": request.seed,
+        "budget": asdict(budget) if budget.is_set else None,
+        "computing": asdict(request.computing),
+        "keeps_best": request.saving.best,
+    }
+    refuse_other_run(run, description, fields_asked, {**run_job.FLAGS, **FLAGS})
+    _check_processes(run, asked.settings)
     return request
+
+
+def _check_processes(run: Path, settings: PretrainSettings) -> None:
+    """Say how many processes can go on with a run at the most, where there are more: its micro-batches stay."""
+    processes, _ = launched()
+    rows = min(settings.micro_batch, settings.batch_size)
+    count = -(-settings.batch_size // rows)
+    if count < processes:
+        program = "unmask" if count == 1 else f"torchrun --nproc-per-node {count} -m unmask"
+        raise BadInput(
+            f"{run}: its steps have {count} micro-batch{'es' if count > 1 else ''} of {rows} blocks, which cannot keep "
+            f"{processes} processes busy; to go on with as many as can be: {resume_command(run, program=program)}"
+        )
 
 
 def recorded_data(run: Path, description: Mapping[str, Any]) -> Path:

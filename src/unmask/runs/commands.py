@@ -25,13 +25,13 @@ def quoted_path(path: Path | str) -> str:
     return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
-def resume_command(path: Path, kind: str = PRETRAIN) -> str:
-    """The command that goes on with a run.
+def resume_command(path: Path, kind: str = PRETRAIN, *, program: str = "unmask") -> str:
+    """The command that goes on with a run; `program` is how unmask is started.
 
     >>> resume_command(Path("my run"))
     "unmask pretrain --resume 'my run'"
     """
-    return f"unmask {kind} --resume {quoted_path(path)}"
+    return f"{program} {kind} --resume {quoted_path(path)}"
 
 
 def watch_command(path: Path) -> str:
@@ -51,7 +51,7 @@ def use_commands(path: Path, description: Mapping[str, Any]) -> tuple[str, ...]:
     values = {
         "RUN": path,
         "MODEL": path / "model",
-        "DATA": (description.get("places") or {}).get("data", "DATA"),  # as it is where the run does not say
+        "DATA": _from_here((description.get("places") or {}).get("data", "DATA")),  # as it is where no run says it
         "EXAMPLE": description.get("example", "EXAMPLE"),
     }
 
@@ -65,6 +65,12 @@ def use_commands(path: Path, description: Mapping[str, Any]) -> tuple[str, ...]:
         return PLACEHOLDERS.sub(quote, use)
 
     return tuple(fill(str(use)) for use in description.get("uses", ()))
+
+
+def _from_here(place: str) -> str:
+    """A place below this folder as one would type it here."""
+    path = Path(place)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else place
 
 
 def next_commands(path: Path, description: Mapping[str, Any], state: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from unmask import __version__
-from unmask.errors import BadInput
+from unmask.errors import ERRORS, BadInput, UnmaskError
 from unmask.progress import Step, say, task
 from unmask.runs import tensorboard
 from unmask.runs.commands import resume_command
@@ -30,7 +30,7 @@ from unmask.training.job import FinishedRun, Job
 from unmask.training.loop import Position
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import PLAIN, Computing, device_for, make_ready
-from unmask.training.machine.distributed import World, process_group
+from unmask.training.machine.distributed import World, launcher, process_group
 from unmask.training.session import VALIDATIONS, Session
 
 LOGGED_STEPS = 1000  # steps logged over a run; where it has fewer, every one
@@ -71,7 +71,7 @@ def run_job(
     start = time.perf_counter()
     saving = saving or Saving()
     device = device_for(computing.device)
-    again = again or resume_command(out, job.kind)
+    again = again or resume_command(out, job.kind, program=launcher())
     settings = _settings(job, budget, computing, saving, reproducible=reproducible, workers=workers)
     workers = _workers(workers, device)
     if saving.tensorboard:
@@ -153,11 +153,19 @@ def shared_run(
 ) -> Iterator[Run]:
     """The run directory: opened and locked by the first process, looked at by the others."""
     if world.first:
-        with open_run(out, settings, resume=resume, flags=flags) as run:
-            world.wait()
+        with ExitStack() as opened:
+            try:
+                run = opened.enter_context(open_run(out, settings, resume=resume, flags=flags))
+            except UnmaskError as error:
+                world.total(error.code)  # the others need not wait for a process that is gone
+                raise
+            world.total(0)
             yield run
     else:
-        world.wait()
+        (code,) = world.total(0)
+        if code:
+            kind = next(kind for kind in ERRORS if kind.code == code)
+            raise kind(f"{out}: the first process could not open the run; it says why")
         exists = (out / DESCRIPTION).exists()
         yield Run(out, read_description(out) if exists else dict(settings))
 
