@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import signal
 import subprocess
@@ -29,6 +30,7 @@ from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.results import Trained
 from unmask.runs.directory import FORMAT, Run, open_run
+from unmask.tokens.example import example_blank
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint, loop, run_job
 from unmask.training.budget import Budget
@@ -186,8 +188,6 @@ def test_resuming_with_other_settings_is_refused_by_name(
 
 
 def test_resuming_with_other_data_is_refused_by_name(corpus: Path, tmp_path: Path, whole: Trained) -> None:
-    import unmask
-
     other = unmask.prepare(corpus, out=tmp_path / "other", vocab_size=180).path
     with pytest.raises(Refused, match=r"cannot go on: data: the run has \w+…, asked for \w+…; "):
         train(other, whole.path, resume=True)
@@ -381,6 +381,16 @@ def test_a_learner_may_come_from_a_model_directory_as_well_as_fresh(data: Path, 
     assert loaded == pytest.approx(whole.loss, rel=1e-5) and fresh > loaded + 0.1
     finished = run_job.run_job(again, tmp_path / "run", Budget(steps=4), saving=EVERY_STEP)
     assert finished.steps == 4 and (tmp_path / "run" / "model" / "config.json").exists()
+
+
+def test_what_is_suggested_is_a_sentence_of_the_users_own_text(data: Path, whole: Trained) -> None:
+    fill, evaluate = whole.next
+    *command, text = shlex.split(fill)
+    assert (command, text) == (["unmask", "fill", str(whole.path)], example_blank(data))
+    assert shlex.split(evaluate)[2:] == [str(whole.path), str(data)]
+    assert unmask.watch(whole.path, once=True).next == whole.next
+    assert f'("{text}")' in (whole.model / "README.md").read_text()
+    assert unmask.fill(whole.path, text)[0].blanks
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert", "roberta"])
