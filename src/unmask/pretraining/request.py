@@ -1,6 +1,6 @@
 """What is asked of a pretraining: all of it for a new run; for one that goes on, what the run says of itself.
 
-In: the settings that were given, by the names of the fields they are for. Out: a `Request`, whole. Where some are
+In: the settings that were given, by the names of the fields they are for. Out: a `PretrainRequest`, whole. Where some are
 given along with a run to go on with, they must be what the run has, and all that are not are named at once.
 """
 
@@ -34,7 +34,7 @@ REPRODUCIBLE = 8  # micro-batches in a step that is to be the same on any number
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class PretrainRequest:
     """Everything that `pretrain` takes beside the run directory."""
 
     data: Path
@@ -47,14 +47,14 @@ class Request:
     workers: int | None
 
 
-def new_request(data: Path, given: Given) -> Request:
+def new_request(data: Path, given: Given) -> PretrainRequest:
     """A run that is to begin: what was not given is the recipe's, or the usual."""
     recipe = recipe_named(given.get("recipe", DEFAULT_SIZE), **_given_for(PretrainSettings, given))
     if "micro_batch" not in given:
         processes, _ = launched()
         micro_batch = fit_micro_batch(recipe.settings, processes, reproducible=given.get("reproducible", False))
         recipe = replace(recipe, settings=replace(recipe.settings, micro_batch=micro_batch))
-    return Request(
+    return PretrainRequest(
         data=data,
         recipe=recipe,
         budget=Budget(**_given_for(Budget, given)),
@@ -92,7 +92,7 @@ def fit_micro_batch(settings: PretrainSettings, processes: int, *, reproducible:
     return (even or enough)[0]
 
 
-def resumed_request(run: Path, data: Path | None, given: Given) -> Request:
+def resumed_request(run: Path, data: Path | None, given: Given) -> PretrainRequest:
     """A run that is to go on: what it was, and what was given now of all that may change."""
     description = read_description(run)
     data = data or recorded_data(run, description)
@@ -100,7 +100,7 @@ def resumed_request(run: Path, data: Path | None, given: Given) -> Request:
     phrases = _phrases(run, asked.settings.phrases)
     budget = Budget(**_given_for(Budget, given))
     saving = {**(description.get("saving") or {}), "best": description.get("keeps_best", False)}
-    request = Request(
+    request = PretrainRequest(
         data=data,
         recipe=asked,
         budget=budget,

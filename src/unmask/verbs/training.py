@@ -154,7 +154,7 @@ def pretrain(
         workers: Processes that prepare batches ahead; none by default on a CPU, two on a GPU. The same batches.
         skip_spikes: Leave out steps whose loss or gradient is far above the ones before; they are logged either way.
     """
-    place, run, goes_on = _places(data, out, resume)
+    place, run, goes_on = _data_and_run(data, out, resume)
     from unmask.pretraining.pretrain import pretrain as train
     from unmask.pretraining.request import new_request, resumed_request
 
@@ -206,7 +206,9 @@ def pretrain(
     )
 
 
-def _places(data: Location | None, out: Location | None, resume: Location | bool) -> tuple[Path | None, Path, bool]:
+def _data_and_run(
+    data: Location | None, out: Location | None, resume: Location | bool
+) -> tuple[Path | None, Path, bool]:
     """The data if it was named, the run directory, and whether a run is to go on that is there."""
     if not isinstance(resume, bool) and out is not None and Path(out) != Path(resume):
         if data is not None:
