@@ -1,6 +1,6 @@
 """What is asked of a pretraining: all of it for a new run; for one that goes on, what the run says of itself.
 
-In: the settings that were given, by the names of the fields they are for. Out: a `PretrainRequest`, whole. Where some are
+In: the settings that were given, by the names of the fields they are for. Out: a `PretrainRequest`. Where some are
 given along with a run to go on with, they must be what the run has, and all that are not are named at once.
 """
 
