@@ -137,7 +137,8 @@ def pretrain(
         static_masks: Hide the same tokens in every epoch, instead of others each time.
         length: Tokens in a block.
         batch_size: Blocks in a step.
-        micro_batch: Blocks in a micro-batch: what is computed at once, and what processes share out.
+        micro_batch: Blocks in a micro-batch: what is computed at once, and what processes share out; if not given the
+            recipe's, or fewer so that each process has its share.
         seed: Where the weights, the order of the blocks and the hidden positions come from; 0 if not given.
         resume: The run to go on with; what it was begun with need not be said again. Without a name it is --out, and
             where nothing is there the run begins.
