@@ -126,7 +126,7 @@ USAGE = [
         "--cased takes no value; leave no out, or give --no-cased",
     ),
     (["prepare", "a.txt", "--out", "data", "--no-overwrite"], "leave --overwrite out"),
-    (["pretrain", "data", "--out", "run", "--resume=yes"], "--resume takes no value; leave yes out"),
+    (["pretrain", "data", "--out", "run", "--shard=yes"], "--shard takes no value; leave yes out"),
     (["pretrain", "data", "--out", "run", "--learning-rate", "1"], "--learning-rate: there is no such option; see"),
     (["pretrain", "data", "-o", "run", "--steps", "1"], "-o: there is no such option"),
 ]

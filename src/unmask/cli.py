@@ -16,15 +16,17 @@ import typing
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 from unmask import __version__
-from unmask.errors import EXIT_CODES, BadInput, BadLines, Damaged, Interrupted, NoSpace, UnmaskError
+from unmask.errors import EXIT_CODES, BadInput, BadLines, Damaged, Interrupted, Lost, NoSpace, UnmaskError
 from unmask.results import to_json
 from unmask.verbs.arguments import Location
 from unmask.verbs.commands import COMMANDS, LINED
 from unmask.verbs.mistakes import WrongUsage, empty_word, find_mistake, unknown_command
+from unmask.verbs.options import options_of
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 UNUSABLE = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -107,7 +109,8 @@ def read_settings(verb: Callable[..., Any], words: Sequence[str]) -> tuple[Calla
     mistake: UnmaskError | None = None
     try:
         with redirect_stderr(output):
-            answer = tyro.cli(_as_question(verb), prog=f"unmask {verb.__name__}", args=words, config=markers)
+            question, complete = _as_question(verb), _complete_flags(verb, words)
+            answer = tyro.cli(question, prog=f"unmask {verb.__name__}", args=complete, config=markers)
     except SystemExit as leaving:
         if not leaving.code:  # it was asked for help
             raise
@@ -130,6 +133,9 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
         kind: Any = {Location: Path, Location | None: Path | None}.get(hints[parameter.name], hints[parameter.name])
         if parameter.kind is parameter.VAR_POSITIONAL:
             return parameter.replace(kind=parameter.POSITIONAL_ONLY, annotation=tuple[(kind, ...)], default=())
+        if parameter.name in optional:
+            kind = Annotated[str | None, tyro.conf.arg(metavar="[RUN]")]
+            return parameter.replace(annotation=kind, default=None)
         if kind is Path and isinstance(parameter.default, str):
             parameter = parameter.replace(default=Path(parameter.default))
         if parameter.default is False:
@@ -141,8 +147,12 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
             positions = (*positions[:variadic], *(positions[variadic] or _stdin_words(verb)))
             if verb in LINED and positions[variadic:] == ("-",):
                 return partial(LINED[verb], *positions[:variadic], **settings), json
+        for name in optional:
+            word = settings[name]
+            settings[name] = False if word is None else Path(word) if word else True
         return partial(verb, *positions, **settings), json
 
+    optional = _may_stand_alone(verb)
     originals = list(signature.parameters.values())
     variadic = next(
         (place for place, parameter in enumerate(originals) if parameter.kind is parameter.VAR_POSITIONAL), None
@@ -152,6 +162,21 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
     question.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     question.__doc__ = verb.__doc__
     return question
+
+
+def _may_stand_alone(verb: Callable[..., Any]) -> set[str]:
+    """The settings whose flag may stand alone or name a place."""
+    return {option.name for option in options_of(verb) if option.alone}
+
+
+def _complete_flags(verb: Callable[..., Any], words: Sequence[str]) -> list[str]:
+    """The words, with an empty one behind a flag that may stand alone and does."""
+    alone = {f"--{name.replace('_', '-')}" for name in _may_stand_alone(verb)}
+    complete: list[str] = []
+    for word, following in zip_longest(words, words[1:]):
+        stands_alone = word in alone and (following is None or following.startswith("-"))
+        complete += [word, ""] if stands_alone and "--" not in complete else [word]
+    return complete
 
 
 def _stdin_words(verb: Callable[..., Any]) -> tuple[str, ...]:
@@ -236,18 +261,24 @@ def explain(error: BaseException) -> int:
     if isinstance(error, BadLines):
         return [_fail(line, error.code) for line in error.lines][-1]
     if isinstance(error, UnmaskError):
-        return _fail(str(error), error.code)
+        return _fail(str(error), error.code, everywhere=isinstance(error, Lost))
     if isinstance(error, OSError) and (error.errno in FULL or isinstance(error, UNUSABLE)):
         kind = NoSpace if error.errno in FULL else BadInput
         place = f"{error.filename}: " if error.filename else ""
         return _fail(f"{place}{error.strerror}", kind.code)
     if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate memory" in str(error)):
-        return _fail("out of memory: give a smaller --length, --batch-size, --micro-batch or --recipe", BadInput.code)
+        remedy = "give a smaller --length, --batch-size, --micro-batch or --recipe"
+        return _fail(f"out of memory: {remedy}", BadInput.code, everywhere=True)
     hint = "an error of unmask's own, please report it (UNMASK_TRACEBACK=1 shows where)"
-    return _fail(f"{type(error).__name__}: {error}; {hint}", UnmaskError.code)
+    return _fail(f"{type(error).__name__}: {error}; {hint}", UnmaskError.code, everywhere=True)
 
 
-def _fail(line: str, code: int) -> int:
-    """One line on stderr, whatever the message holds; the code it goes with."""
-    print(f"unmask: {' '.join(line.split())}", file=sys.stderr, flush=True)
+def _fail(line: str, code: int, *, everywhere: bool = False) -> int:
+    """One line on stderr, whatever the message holds; the code it goes with.
+
+    Of the processes that torchrun started on a machine one speaks, for what is wrong is wrong for all of them; what may
+    happen to one alone is said `everywhere`.
+    """
+    if everywhere or os.environ.get("LOCAL_RANK", "0") == "0":
+        print(f"unmask: {' '.join(line.split())}", file=sys.stderr, flush=True)
     return code

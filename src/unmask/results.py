@@ -82,6 +82,7 @@ class Trained:
     accuracy: float
     figures: dict[str, float] = field(default_factory=dict)  # what the objective measured of itself on held-out text
     fills: bool = True  # whether the model is one that fills blanks
+    next: tuple[str, ...] = ()  # commands to put it to use by
     weights_sha256: str
 
 
@@ -259,6 +260,7 @@ class RunStatus:
     final: Validation | None  # on everything that is held out, of the model that is exported; none before the end
     age: float  # seconds since something was logged
     problem: str = ""  # what is damaged
+    next: tuple[str, ...] = ()  # commands that go on with it, follow it or put it to use
 
 
 @dataclass(frozen=True, kw_only=True)

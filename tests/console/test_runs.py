@@ -61,16 +61,29 @@ def test_a_live_run_has_its_bar_its_figures_and_its_curve() -> None:
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        ("running", "unmask watch"),
-        ("finished", "unmask fill"),
-        ("stopped", "--resume goes on"),
+        ("running", "still running"),
+        ("finished", "it came to its end"),
+        ("stopped", "it can go on"),
         ("damaged", "run.json: its hash"),
     ],
 )
 def test_the_state_is_said_with_what_one_may_do(state: str, said: str) -> None:
     problem = "run.json: its hash does not hold" if state == "damaged" else ""
-    text = printed(draw_run(replace(RUN, state=state, problem=problem)))
+    text = printed(draw_run(replace(RUN, state=state, problem=problem, next=("unmask this", "unmask that"))))
     assert text.startswith(f"{state.capitalize()} runs/") and said in text
+    assert "  next  unmask this\n  next  unmask that\n" in text
+
+
+def test_a_stopped_run_is_listed_with_the_command_that_goes_on_in_one_line_however_long(tmp_path: Path) -> None:
+    command = f"unmask pretrain --resume '{'a long way/' * 12}run'"
+    stopped = replace(RUN, state="stopped", next=(command,))
+    finished = replace(RUN, state="finished", next=("unmask fill run 'A [MASK].'",))
+    terminal = Console(width=80, no_color=True, force_terminal=False)
+    for runs, commands in (((stopped, finished), [command]), ((finished,), ["unmask fill run 'A [MASK].'"])):
+        with terminal.capture() as capture:
+            terminal.print(draw_runs(RunList(folders=(tmp_path,), runs=runs)), crop=False)
+        listed = [line.strip().removeprefix("next  ") for line in capture.get().splitlines()]
+        assert [line for line in listed if line.startswith("unmask ")] == commands
 
 
 def test_what_is_not_known_is_left_out() -> None:

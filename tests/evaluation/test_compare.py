@@ -97,7 +97,7 @@ def test_stopped_in_the_second_recipe_it_goes_on_without_the_first(
         if len(trained) == 2:
             os.kill(os.getpid(), signal.SIGINT)
 
-    stopped = r"stopped after step 2 of 3, saved in .*causal-tiny; .* --resume goes on"
+    stopped = "stopped after step 2 of 3, which is saved; to go on: the same command with --resume"
     with before_step(1, stop_the_second), pytest.raises(Interrupted, match=stopped):
         run(out, names)
     assert trained == ["Pair", "GPT2LMHeadModel"]
@@ -107,7 +107,7 @@ def test_stopped_in_the_second_recipe_it_goes_on_without_the_first(
         run(out, names, resume=True)
         assert len(trained) == 3
     assert [_timeless(each) for each in again.runs] == [_timeless(each) for each in whole.runs[1:]]
-    with pytest.raises(Refused, match="cannot go on: seed was 0 and is now 1"):
+    with pytest.raises(Refused, match="cannot go on: --seed: the comparison has 0, asked for 1"):
         run(out, names, resume=True, seed=1)
 
 
@@ -126,7 +126,7 @@ def test_asked_to_stop_between_two_measurements_it_stops_there(
         return evaluated(*args, **more)
 
     monkeypatch.setattr(module.intrinsic, "evaluate", stop)
-    with pytest.raises(Interrupted, match=r"stopped after masks of bert-tiny, saved in .*; the same command"):
+    with pytest.raises(Interrupted, match=r"stopped after masks of bert-tiny, saved in .*; to go on: the same command"):
         run(tmp_path / "out", ("bert-tiny",))
 
 

@@ -26,7 +26,7 @@ def test_who_asks_something_else_is_refused_by_its_name(tmp_path: Path) -> None:
         pass
     asked = {"seed": 0, "budget": {"tokens": 6}}
     with (
-        pytest.raises(Refused, match=r"budget.tokens was 5 and is now 6"),
+        pytest.raises(Refused, match=r"budget\.tokens: the comparison has 5, asked for 6"),
         open_ledger(tmp_path / "out", asked, resume=True),
     ):
         pass

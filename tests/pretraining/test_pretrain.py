@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import signal
 import subprocess
@@ -29,6 +30,7 @@ from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.results import Trained
 from unmask.runs.directory import FORMAT, Run, open_run
+from unmask.tokens.example import example_blank
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint, loop, run_job
 from unmask.training.budget import Budget
@@ -67,7 +69,8 @@ def lines(run: Path) -> list[dict[str, Any]]:
 def test_a_stopped_run_goes_on_to_the_same_weights(
     data: Path, tmp_path: Path, whole: Trained, interrupted: Interrupts, number: int, error: type[Exception]
 ) -> None:
-    stopped = pytest.raises(error, match=r"stopped after step 5 of 12, saved in .*--resume goes on")
+    line = f"stopped after step 5 of 12, which is saved; to go on: unmask pretrain --resume {tmp_path}/run$"
+    stopped = pytest.raises(error, match=line)
     with interrupted(5, number), stopped:
         train(data, tmp_path / "run")
     again = train(data, tmp_path / "run", resume=True)
@@ -167,12 +170,12 @@ def test_a_run_is_not_overwritten_without_resume(data: Path, whole: Trained) -> 
 @pytest.mark.parametrize(
     ("change", "field"),
     [
-        ({"seed": 1}, "seed was 0 and is now 1"),
-        ({"budget": Budget(steps=13)}, "budget.steps was 12 and is now 13"),
-        ({"recipe": recipe_named("bert-tiny")}, "name was tiny and is now bert-tiny"),
+        ({"seed": 1}, "--seed: the run has 0, asked for 1"),
+        ({"budget": Budget(steps=13)}, "--steps: the run has 12, asked for 13"),
+        ({"recipe": recipe_named("bert-tiny")}, "--recipe: the run has tiny, asked for bert-tiny"),
         (
             {"recipe": replace(DROPOUT, settings=replace(DROPOUT.settings, rate="0.3"))},
-            "recipe.settings.rate was linear 0.3 0.15 and is now 0.3",
+            "--rate: the run has linear 0.3 0.15, asked for 0.3",
         ),
     ],
 )
@@ -185,10 +188,8 @@ def test_resuming_with_other_settings_is_refused_by_name(
 
 
 def test_resuming_with_other_data_is_refused_by_name(corpus: Path, tmp_path: Path, whole: Trained) -> None:
-    import unmask
-
     other = unmask.prepare(corpus, out=tmp_path / "other", vocab_size=180).path
-    with pytest.raises(Refused, match="cannot go on: data was"):
+    with pytest.raises(Refused, match=r"cannot go on: data: the run has \w+…, asked for \w+…; "):
         train(other, whole.path, resume=True)
 
 
@@ -381,6 +382,16 @@ def test_a_learner_may_come_from_a_model_directory_as_well_as_fresh(data: Path, 
     assert loaded == pytest.approx(whole.loss, rel=1e-5) and fresh > loaded + 0.1
     finished = run_job.run_job(again, tmp_path / "run", Budget(steps=4), saving=EVERY_STEP)
     assert finished.steps == 4 and (tmp_path / "run" / "model" / "config.json").exists()
+
+
+def test_what_is_suggested_is_a_sentence_of_the_users_own_text(data: Path, whole: Trained) -> None:
+    fill, evaluate = whole.next
+    *command, text = shlex.split(fill)
+    assert (command, text) == (["unmask", "fill", str(whole.path)], example_blank(data))
+    assert shlex.split(evaluate)[2:] == [str(whole.path), str(data)]
+    assert unmask.watch(whole.path, once=True).next == whole.next
+    assert f'("{text}")' in (whole.model / "README.md").read_text()
+    assert unmask.fill(whole.path, text)[0].blanks
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert", "roberta"])

@@ -11,7 +11,16 @@ import pytest
 
 from unmask.errors import BadInput, Damaged, Interrupted, Refused
 from unmask.files import with_seal
-from unmask.runs.directory import FORMAT, Run, claim_directory, describe_run, open_run, read_sealed, refuse_differences
+from unmask.runs.directory import (
+    FORMAT,
+    Run,
+    claim_directory,
+    describe_run,
+    open_run,
+    read_description,
+    read_sealed,
+    refuse_differences,
+)
 
 ASKED = {"format": FORMAT, "unmask": "0", "seed": 0, "budget": {"steps": 5}, "betas": (0.9, 0.95)}
 HOLDING = """
@@ -24,16 +33,33 @@ with claim_directory(Path(sys.argv[1]), resume=False, doing="painting"):
 """
 
 
-def test_work_that_differs_is_refused_by_the_name_of_the_first_field_that_does() -> None:
+def test_work_that_differs_is_refused_by_the_flags_or_else_the_fields_of_all_that_differs() -> None:
     before = {"seed": 0, "recipe": {"name": "mini", "settings": {"length": 128, "rate": 0.15}}}
     refuse_differences(Path("run"), before, json.loads(json.dumps(before)))
     now = {"seed": 0, "recipe": {"name": "mini", "settings": {"length": 64, "rate": 0.3}}}
-    with pytest.raises(Refused, match=r"^run: cannot go on: recipe\.settings\.length was 128 and is now 64; "):
-        refuse_differences(Path("run"), before, now)
-    with pytest.raises(Refused, match=r"recipe\.settings\.rate was 0\.15 and is now 0\.3"):
-        refuse_differences(Path("run"), before, now, free=frozenset({"recipe.settings.length"}))
-    with pytest.raises(Refused, match="seed was 0 and is now None"):
+    flags = {"recipe.settings.length": "--length"}
+    with pytest.raises(Refused) as refusal:
+        refuse_differences(Path("run"), before, now, flags=flags, remedy="think again")
+    assert str(refusal.value) == (
+        "run: cannot go on: --length: the run has 128, asked for 64; "
+        "recipe.settings.rate: the run has 0.15, asked for 0.3; think again"
+    )
+    with pytest.raises(Refused, match=r"go on: recipe\.settings\.rate: the run has 0\.15, asked for 0\.3; give"):
+        refuse_differences(Path("run"), before, now, free=("recipe.settings.length",))
+    refuse_differences(Path("run"), before, now, free=("recipe.settings",))
+    with pytest.raises(Refused, match="seed: the run has 0, asked for none"):
         refuse_differences(Path("run"), before, {"recipe": before["recipe"]})
+
+
+def test_a_run_keeps_what_it_was_given_last_of_all_that_may_change(tmp_path: Path) -> None:
+    begun = {**ASKED, "places": {"data": "/here"}, "workers": 2}
+    with open_run(tmp_path / "run", begun, resume=False) as run:
+        describe_run(run, 5, 2)
+    moved = {**begun, "places": {"data": "/there"}, "workers": None}
+    with open_run(tmp_path / "run", moved, resume=True) as run:
+        assert run.description["places"] == {"data": "/there"}
+    kept = read_description(tmp_path / "run")
+    assert (kept["places"], kept["workers"], kept["steps"]) == ({"data": "/there"}, 2, 5)
 
 
 def test_a_second_process_is_refused_until_the_first_is_gone_however_it_went(tmp_path: Path) -> None:
@@ -84,7 +110,10 @@ def test_a_run_goes_on_as_what_it_was_with_its_own_budget_where_none_is_given(tm
     with open_run(tmp_path / "run", {**ASKED, "budget": None}, resume=True) as run:
         assert (run.description["steps"], run.description["threads"], run.description["betas"]) == (5, 2, [0.9, 0.95])
     other = open_run(tmp_path / "run", {**ASKED, "seed": 1}, resume=True)
-    with pytest.raises(Refused, match="seed was 0 and is now 1"), other:
+    with (
+        pytest.raises(Refused, match=r"seed: the run has 0, asked for 1; unmask pretrain --resume .*run goes on"),
+        other,
+    ):
         pass
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import lxml.html
@@ -17,14 +18,15 @@ FIGURES = [
     {"name": "loss", "title": "Loss, nats a token"},
     {"name": "accuracy", "title": "Accuracy on hidden tokens", "better": "more", "percent": True},
 ]
-USES = ['unmask fill RUN "The capital of France is [MASK]."', "pipeline('fill-mask', model='RUN/model')"]
+USES = ["unmask fill RUN EXAMPLE", "from transformers import pipeline\n\npipeline('fill-mask', model=MODEL)(EXAMPLE)"]
+EXAMPLE = "Don't RUN to the [MASK]."
 
 
 def made(path: Path, *, model: bool = True) -> Path:
     path.mkdir(parents=True)
     recipe = {"name": "mini", "family": "modernbert", "settings": SETTINGS}
     known = {"format": FORMAT, "unmask": "0.1.0", "name": "mini", "recipe": recipe, "seed": 3, "steps": 2}
-    known |= {"figures": FIGURES, "uses": USES}
+    known |= {"figures": FIGURES, "uses": USES, "example": EXAMPLE}
     (path / "run.json").write_text(json.dumps(with_seal(known)))
     lines = [
         {"step": 0, "validation_loss": 9.0},
@@ -46,7 +48,8 @@ def test_the_page_says_what_was_trained_how_well_and_how_to_use_it(tmp_path: Pat
     text = " ".join(page.text_content().split())
     for said in ("my run", "finished", "modernbert, 7 parameters", "wiki: 3 documents", "f" * 64, "25.0%", "4.000"):
         assert said in text
-    assert f"unmask fill '{run}' \"The capital of France is [MASK].\"" in text
+    assert shlex.join(["unmask", "fill", str(run), EXAMPLE]) in text
+    assert f"pipeline('fill-mask', model={str(run / 'model')!r})({EXAMPLE!r})" in text
     assert "recipe.settings.optimizing.clip 1.0" in " ".join(cell.text_content() for cell in page.iter("th", "td"))
     measured = page.xpath("//table[@class='figures']//tr")
     assert [cell.text_content() for cell in measured[1]] == ["0", "0", "9.000", ""]
@@ -62,10 +65,14 @@ def test_the_page_says_what_was_trained_how_well_and_how_to_use_it(tmp_path: Pat
 
 def test_the_state_is_said_by_who_trains(tmp_path: Path) -> None:
     run = made(tmp_path / "run", model=False)
-    for going_on, state in ((True, "running"), (False, "stopped")):
+    for going_on, state, command in ((True, "running", "watch"), (False, "stopped", "pretrain --resume")):
         write_report(run, going_on=going_on)
         text = (run / "report.html").read_text()
-        assert f'class="state {state}"' in text and "unmask watch" in text and "<pre>pipeline" not in text
+        assert (
+            f'class="state {state}"' in text
+            and f"<pre>unmask {command} {run}</pre>" in text
+            and "<pre>from" not in text
+        )
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_takes_no_orders_from_data(tmp_path: Path) -> None:

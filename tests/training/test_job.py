@@ -61,7 +61,7 @@ def test_stopped_by_sigterm_it_goes_on_to_the_same_weights(
 
 
 def test_it_goes_on_only_as_what_it_was(whole: FinishedRun) -> None:
-    with pytest.raises(Refused, match=r"cannot go on: lr was 0\.02 and is now 0\.1"):
+    with pytest.raises(Refused, match=r"cannot go on: lr: the run has 0\.02, asked for 0\.1"):
         train(whole.path, resume=True, lr=0.1)
 
 
@@ -109,7 +109,7 @@ def test_its_best_moment_is_kept_beside_the_newest_and_exported(
     assert kept is not None and newest is not None and (kept.step, newest.step) == (finished.step, STEPS)
     assert f"step {finished.step}," in (run / "model" / "README.md").read_text()
 
-    with interrupted(finished.step + 2), pytest.raises(Interrupted, match="--resume goes on"):
+    with interrupted(finished.step + 2), pytest.raises(Interrupted, match="to go on: unmask regress --resume"):
         train(tmp_path / "again", **wild)
     train(tmp_path / "again", resume=True, **wild)
     assert weights(tmp_path / "again") == weights(run)

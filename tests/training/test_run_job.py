@@ -66,7 +66,7 @@ def test_a_run_that_goes_on_keeps_its_budget_where_none_is_given_and_refuses_ano
     first = run_job(job(), tmp_path / "run", Budget(epochs=0.1), saving=SELDOM)
     assert first.steps == read_description(tmp_path / "run")["steps"] == 5
     assert run_job(job(), tmp_path / "run", Budget(), resume=True, saving=SELDOM).steps == 5
-    with pytest.raises(Refused, match=r"budget\.epochs was 0\.1 and is now 0\.2"):
+    with pytest.raises(Refused, match=r"--epochs: the run has 0\.1, asked for 0\.2"):
         run_job(job(), tmp_path / "run", Budget(epochs=0.2), resume=True, saving=SELDOM)
 
 

@@ -1,13 +1,18 @@
-"""plan, runs and watch as commands: one JSON document, and one line for what goes wrong."""
+"""plan, pretrain, runs and watch as commands: one JSON document, and one line for what goes wrong."""
 
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 import unmask
+from unmask.cli import read_settings
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -45,3 +50,34 @@ def test_what_cannot_be_planned_or_watched_is_one_line(inside: Run, data: Path, 
         done = inside(*words)
         assert (done.returncode, done.stdout) == (3, ""), done.stderr
         assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "resume"),
+    [
+        (["--resume", "my run"], Path("my run")),
+        (["--resume=run"], Path("run")),
+        (["data", "--resume", "run", "--device", "cpu"], Path("run")),
+        (["data", "--out", "run", "--resume"], True),
+        (["data", "--resume", "--out", "run"], True),
+        (["data", "--out", "run"], False),
+    ],
+)
+def test_resume_names_a_run_or_stands_alone(words: list[str], resume: Path | bool) -> None:
+    call, _ = read_settings(unmask.pretrain, words)
+    assert call.keywords["resume"] == resume  # type: ignore[attr-defined]
+    assert call.args == ((Path("data"),) if words[0] == "data" else (None,))  # type: ignore[attr-defined]
+
+
+def test_a_run_goes_on_by_the_command_that_the_list_of_runs_says(inside: Run, data: Path, tmp_path: Path) -> None:
+    run = tmp_path / "my run"
+    first = unmask.pretrain(data, out=run, recipe="tiny", steps=2, length=32, batch_size=2, report=False)
+    shutil.rmtree(run / "model")
+    (listed,) = json.loads(inside("runs", tmp_path, "--json").stdout)["runs"]
+    (command,) = listed["next"]
+    assert f"  {command}\n" in inside("runs", tmp_path).stdout and f"  next  {command}\n" in inside("watch", run).stdout
+    done = inside(*shlex.split(command)[1:], "--json", "--seed", 0)
+    assert done.returncode == 0 and json.loads(done.stdout)["weights_sha256"] == first.weights_sha256
+    refused = inside(*shlex.split(command)[1:], "--recipe", "mini", "--seed", 1)
+    said = "--recipe: the run has tiny, asked for mini; --seed: the run has 0, asked for 1; "
+    assert refused.returncode == 5 and f"cannot go on: {said}{command} goes on as it was" in refused.stderr

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+UNWRAPPED: dict[str, Any] = {"no_wrap": True, "overflow": "ignore"}  # of a text that is there to be copied
 
 
 def draw_table(heads: tuple[str, ...], rows: Iterable[tuple[str | Text, ...]], numbers: tuple[int, ...]) -> Table:
@@ -36,7 +39,12 @@ def fact_line(name: str, value: str) -> Text:
 
 def next_command(command: str) -> Text:
     """What one may do now; never wrapped, for it is there to be copied."""
-    return Text.assemble("  ", ("next  ", "dim"), (command, "cyan"), no_wrap=True, overflow="ignore")
+    return Text.assemble("  ", ("next  ", "dim"), (command, "cyan"), **UNWRAPPED)
+
+
+def next_commands(commands: Iterable[str]) -> RenderableType:
+    """Several of them, one below the other."""
+    return Group(*map(next_command, commands))
 
 
 def draw_page(*sections: RenderableType) -> RenderableType:

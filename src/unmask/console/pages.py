@@ -20,7 +20,7 @@ from rich.text import Text
 from unmask.console.documents import document_counts, office_hint
 from unmask.console.examination import Verbatim, draw_examination
 from unmask.console.hiding import draw_audit, draw_legend, draw_shown
-from unmask.console.layout import draw_page, draw_table, fact_line, next_command, title_line
+from unmask.console.layout import draw_page, draw_table, fact_line, next_command, next_commands, title_line
 from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
 from unmask.evaluation.comparison_tables import comparison_tables
@@ -133,12 +133,11 @@ def _(result: Trained) -> RenderableType:
         *([("masked accuracy" if result.fills else "accuracy", f"{result.accuracy:.1%}")] * isfinite(result.accuracy)),
         *((name.replace("_", " "), f"{value:.3f}") for name, value in result.figures.items() if name != "accuracy"),
     ]
-    use = [next_command(f'unmask fill {result.path} "The capital of France is [MASK]."')] * result.fills
     return draw_page(
         title_line("Trained", result.model, format_duration(result.seconds)),
         draw_table(("", ""), rows, numbers=(1,)),
         fact_line("sha256", result.weights_sha256),
-        *use,
+        *([next_commands(result.next)] if result.next else []),
     )
 
 

@@ -12,16 +12,18 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unmask.console.layout import draw_page, draw_table, next_command, title_line
+from unmask.console.layout import UNWRAPPED, draw_page, draw_table, next_command, next_commands, title_line
 from unmask.quantities import format_age, format_bar, format_count, format_duration
 from unmask.results import RunList, RunStatus, Validation
 
 SPARKS = "▁▂▃▄▅▆▇█"
 COLOURS = {"running": "cyan", "finished": "green", "stopped": "yellow", "damaged": "red", "foreign": "red"}
+UNFINISHED = ("running", "stopped")
+STATE_WIDTH = 9
 ENDINGS = {
     "running": "still running",
     "finished": "it came to its end",
-    "stopped": "stopped, or its process died; --resume goes on",
+    "stopped": "stopped, or its process died; it can go on",
     "damaged": "it cannot go on",
     "foreign": "another version of unmask made it",
 }
@@ -31,12 +33,23 @@ def draw_runs(run_list: RunList) -> RenderableType:
     """Two lines for each run: what it is called and its state, then where it stands."""
     folders = Path(" ".join(map(str, run_list.folders)))
     count = f"{len(run_list.runs)} run{'' if len(run_list.runs) == 1 else 's'}"
-    rows = Table.grid(padding=(0, 2, 0, 0))
-    for run in run_list.runs:
-        name = Text.assemble((str(run.path), "bold"), (f"  {format_age(run.age)} ago", "dim"))
-        rows.add_row(Text(f" {run.state}", style=COLOURS[run.state]), Group(name, Text(_in_short(run))))
-    hint = f"unmask watch {run_list.runs[0].path}" if run_list.runs else "unmask pretrain data --out run --minutes 10"
-    return draw_page(title_line("Found", folders, count), *([rows] if run_list.runs else []), next_command(hint))
+    sections: list[RenderableType] = [title_line("Found", folders, count)]
+    if run_list.runs:
+        sections.append(Group(*map(_draw_entry, run_list.runs)))
+    if not any(run.state in UNFINISHED for run in run_list.runs):
+        hints = [run.next[0] for run in run_list.runs if run.next] or ["unmask pretrain data --out run --minutes 10"]
+        sections.append(next_command(hints[0]))
+    return draw_page(*sections)
+
+
+def _draw_entry(run: RunStatus) -> RenderableType:
+    """A run of the list; the command that goes on with it or follows it is never wrapped: it is there to be copied."""
+    name = Text.assemble((str(run.path), "bold"), (f"  {format_age(run.age)} ago", "dim"))
+    row = Table.grid(padding=(0, 1, 0, 0))
+    row.add_column(width=STATE_WIDTH)
+    row.add_row(Text(f" {run.state}", style=COLOURS[run.state]), Group(name, Text(_in_short(run))))
+    indent, commands = " " * (STATE_WIDTH + 1), run.next if run.state in UNFINISHED else ()
+    return Group(row, *(Text.assemble(indent, (command, "cyan"), **UNWRAPPED) for command in commands))
 
 
 def _in_short(run: RunStatus) -> str:
@@ -64,12 +77,8 @@ def draw_run(run: RunStatus) -> RenderableType:
     ]
     if run.problem:
         sections.append(Text(f"  {run.problem}", style="red"))
-    hints = {
-        "finished": f'unmask fill {run.path} "The capital of France is [MASK]."',
-        "running": f"unmask watch {run.path}",
-    }
-    if run.state in hints:
-        sections.append(next_command(hints[run.state]))
+    if run.next:
+        sections.append(next_commands(run.next))
     return draw_page(*sections)
 
 

@@ -34,6 +34,8 @@ from unmask.training.budget import Budget
 from unmask.training.interrupt import Interruption, interruptible
 from unmask.training.session import Session
 
+AGAIN = "the same command with --resume"
+FLAGS = {"seed": "--seed", **{f"budget.{name}": f"--{name}" for name in ("minutes", "steps", "tokens", "flops")}}
 GENERATOR, MODEL = "generator", "model"  # of the directories a run exports, the first is the masked LM if it is there
 
 
@@ -63,8 +65,7 @@ class Setting:
         answer = self.ledger.once(f"{entry.recipe.name}: {stage}", find)
         if self.interruption.pending:
             raise self.interruption.error(
-                f"stopped after {stage} of {entry.recipe.name}, saved in {self.out}; "
-                "the same command with --resume goes on"
+                f"stopped after {stage} of {entry.recipe.name}, saved in {self.out}; to go on: {AGAIN}"
             )
         return answer
 
@@ -93,7 +94,7 @@ def compare(
         "seed": seed,
         "files": [sha256_of(file) for file in (probe_texts, probe_tags) if file is not None],
     }
-    with open_ledger(out, settings, resume=resume) as ledger, interruptible() as interruption:
+    with open_ledger(out, settings, resume=resume, flags=FLAGS) as ledger, interruptible() as interruption:
         setting = Setting(dataset, out, seed, questions, ledger, interruption)
         runs = tuple(compared_run(entry, setting) for entry in entries)
         comparison = Comparison(
@@ -172,9 +173,8 @@ def compared_run(entry: Entry, setting: Setting) -> ComparedRun:
     say(f"[bold cyan]{recipe.name}[/]")
 
     def train() -> Any:
-        return to_plain(
-            asdict(pretrain(setting.dataset.path, run, recipe, entry.budget, seed=setting.seed, resume=True))
-        )
+        data, budget = setting.dataset.path, entry.budget
+        return to_plain(asdict(pretrain(data, run, recipe, budget, seed=setting.seed, resume=True, again=AGAIN)))
 
     training = setting.once(entry, "training", train)
     masked = None

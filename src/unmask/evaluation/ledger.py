@@ -7,7 +7,7 @@ down at once. A process may be killed at any moment; what it had found is there,
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,9 @@ class Ledger:
 
 
 @contextmanager
-def open_ledger(path: Path, settings: dict[str, Any], *, resume: bool) -> Iterator[Ledger]:
+def open_ledger(
+    path: Path, settings: dict[str, Any], *, resume: bool, flags: Mapping[str, str] | None = None
+) -> Iterator[Ledger]:
     """A ledger in a directory: a new one, or with `resume` the one that is there, if it was asked the same."""
     settings = json.loads(json.dumps(settings))
     file = path / NAME
@@ -42,6 +44,6 @@ def open_ledger(path: Path, settings: dict[str, Any], *, resume: bool) -> Iterat
         answers: dict[str, Any] = {}
         if file.exists():
             content = read_sealed(file)
-            refuse_differences(path, content["asked"], settings)
+            refuse_differences(path, content["asked"], settings, flags=flags, work="the comparison")
             answers = content["found"]
         yield Ledger(file, settings, answers)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from unmask.errors import BadInput
 from unmask.files import path_kind
+from unmask.runs.commands import resume_command
 from unmask.runs.directory import read_description
 
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json")  # the second where a tokenizer has files of another kind
@@ -25,7 +26,7 @@ def model_directory(path: Path) -> Path:
     if (path / "run.json").exists():
         read_description(path)
         if not (path / "model").is_dir():
-            raise BadInput(f"{path}: has no model yet; the same unmask pretrain with --resume trains it to its end")
+            raise BadInput(f"{path}: has no model yet; {resume_command(path)} trains it to its end")
     for directory in (path, path / "model"):
         if (directory / "config.json").is_file():
             return directory

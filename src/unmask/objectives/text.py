@@ -18,6 +18,7 @@ from transformers import PreTrainedModel
 
 from unmask.objectives.objective import Learner, Objective
 from unmask.records import Batch, PolicyProperties
+from unmask.tokens.example import NEUTRAL
 
 Build = Callable[..., PreTrainedModel]  # a fresh model of the recipe; keyword arguments change its family or its size
 
@@ -28,16 +29,17 @@ class Card:
 
     what: str  # "A masked language model"
     pipeline: str  # what transformers and the hub call the use of it
-    example: str  # Python that uses it in its own directory; [MASK] stands for the tokenizer's mask
+    # Python that uses it in its own directory; [MASK] stands for the tokenizer's mask, NEUTRAL for a text of the user's
+    example: str
 
 
 FILL_MASK = Card(
     what="A masked language model",
     pipeline="fill-mask",
-    example="""\
+    example=f"""\
 from transformers import pipeline
 
-pipeline("fill-mask", model=".")("The text has a [MASK] in it.")""",
+pipeline("fill-mask", model=".")("{NEUTRAL}")""",
 )
 
 

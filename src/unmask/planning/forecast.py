@@ -14,6 +14,7 @@ from unmask.errors import BadInput
 from unmask.planning.cost import Cost, ImaginedDataset, cost_of, without_marks
 from unmask.planning.hardware import Hardware, fastest_here, this_machine
 from unmask.pretraining.pretrain import Pretraining
+from unmask.pretraining.request import recorded_recipe
 from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.results import Planned, PlanVsRun, Suggested
 from unmask.runs.history import read_history, summarize_run
@@ -22,7 +23,6 @@ from unmask.training.budget import Budget, seconds_a_step, seconds_a_validated_t
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import Computing
 from unmask.training.machine.distributed import ALONE
-from unmask.training.optimizer import Optimizing
 from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, VALIDATIONS, Session
 
 CALIBRATION = 5.0  # seconds
@@ -198,12 +198,4 @@ def precision_of(run: Path) -> str:
 def recipe_of(run: Path) -> tuple[Recipe, int | None]:
     """The recipe of a run, as its description has it, and its steps."""
     description = read_history(run).description
-    try:
-        fields = dict(description["recipe"])
-        settings = dict(fields.pop("settings"))
-        optimizing = dict(settings.pop("optimizing"))
-        optimizing["betas"] = tuple(optimizing["betas"])
-        recipe_settings = PretrainSettings(**settings, optimizing=Optimizing(**optimizing))
-        return Recipe(**fields, settings=recipe_settings), description.get("steps")
-    except (KeyError, TypeError, ValueError) as error:
-        raise BadInput(f"{run}: its recipe is not one that this version knows ({error})") from error
+    return recorded_recipe(run, description), description.get("steps")

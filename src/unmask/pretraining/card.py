@@ -14,6 +14,7 @@ from unmask.files import whole_directory
 from unmask.models.load import quiet_transformers
 from unmask.objectives.text import Card, Export
 from unmask.pretraining.settings import PretrainSettings, Recipe
+from unmask.tokens.example import BLANK, NEUTRAL
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.job import FinishedRun
 
@@ -43,6 +44,7 @@ def model_card(
 ) -> str:
     """What the model was made of and how well it does."""
     manifest, settings, description = dataset.manifest, recipe.settings, finished_run.description
+    example = card.example.replace(NEUTRAL, description.get("example") or NEUTRAL)
     return f"""---
 library_name: transformers
 pipeline_tag: {card.pipeline}
@@ -67,7 +69,7 @@ tags: [unmask, {recipe.family}, {objective}]
 {_figures_table(finished_run, fixed_masks)}
 
 ```python
-{card.example.replace("[MASK]", dataset.tokenizer().mask_token)}
+{example.replace(BLANK, dataset.tokenizer().mask_token)}
 ```
 
 It knows what its text knows and repeats what its text says: measure it on your own text before you rely on it.

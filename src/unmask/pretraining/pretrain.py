@@ -6,7 +6,7 @@ settings say is read once, in `Pretraining.of`: what is learnt, what is hidden, 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from math import isfinite
 from pathlib import Path
@@ -30,6 +30,8 @@ from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.pretraining.validation import TITLES, MaskedValidation
 from unmask.progress import say
 from unmask.results import Trained
+from unmask.runs.commands import next_commands
+from unmask.tokens.example import NEUTRAL, example_blank
 from unmask.tokens.sample import Sampling
 from unmask.tokens.spans.lists import Marking, marking_for
 from unmask.tokens.spans.phrases import read_phrases
@@ -41,11 +43,17 @@ from unmask.training.machine.computing import PLAIN, Computing
 from unmask.training.run_job import Saving, run_job
 
 USES = (
-    'unmask fill RUN "The capital of France is [MASK]."',
+    "unmask fill RUN EXAMPLE",
     "unmask evaluate RUN DATA",
-    "from transformers import pipeline\n\nfill = pipeline('fill-mask', model='RUN/model')\n"
-    'fill("The capital of France is [MASK].")',
+    "from transformers import pipeline\n\nfill = pipeline('fill-mask', model=MODEL)\n"
+    "fill(EXAMPLE.replace('[MASK]', fill.tokenizer.mask_token))",
 )
+CHOICES = ("objective", "policy", "rate", "static_masks", "length", "batch_size", "micro_batch", "skip_spikes")
+FLAGS = {  # that the settings of a run are asked for by
+    **dict.fromkeys(("name", "recipe.name", "recipe.family", "recipe.size"), "--recipe"),
+    **{f"recipe.settings.{name}": f"--{name.replace('_', '-')}" for name in CHOICES},
+    "phrases": "--phrases",
+}
 
 
 @dataclass(frozen=True)
@@ -145,6 +153,8 @@ class Pretraining:
             steps_an_epoch=feed.preparer.per_epoch / settings.batch_size,
             micro_batches=feed.micro_batches,
             skip_spikes=settings.skip_spikes,
+            flags=FLAGS,
+            places={"data": str(self.dataset.path.resolve())},
             facts={
                 "model": f"{recipe.family}, {recipe.size}",
                 "data": "{}: {:,} documents, {:,} tokens".format(self.dataset.path, *counts),
@@ -194,13 +204,15 @@ def pretrain(
     reproducible: bool = False,
     computing: Computing = PLAIN,
     workers: int | None = None,
+    again: str | None = None,
 ) -> Trained:
-    """Train a recipe on a data directory, or go on with a run that was stopped."""
+    """Train a recipe on a data directory, or go on with a run that was stopped; `again` is the command that goes on."""
     dataset = Dataset.open(data)
     pretraining = Pretraining.of(dataset, recipe, seed)
     say_what_is_unusual(pretraining)
+    fills = fills_blanks(pretraining.objective)
     finished_run = run_job(
-        pretraining.job(),
+        replace(pretraining.job(), example=(example_blank(data) or NEUTRAL) if fills else None),
         out,
         budget,
         resume=resume,
@@ -208,6 +220,7 @@ def pretrain(
         reproducible=reproducible,
         computing=computing,
         workers=workers,
+        again=again,
     )
     figures = dict(finished_run.figures)
     loss, accuracy = figures.pop("loss"), figures.pop("accuracy")
@@ -224,7 +237,8 @@ def pretrain(
         loss=loss,
         accuracy=accuracy,
         figures={name: value for name, value in figures.items() if isfinite(value)},
-        fills=fills_blanks(pretraining.objective),
+        fills=fills,
+        next=next_commands(finished_run.path, finished_run.description, "finished"),
         weights_sha256=sha256_of(finished_run.path / "model" / WEIGHTS),
     )
 

@@ -29,13 +29,26 @@ from typing import Any
 
 from unmask.errors import BadInput, Damaged, Interrupted, Refused, Terminated
 from unmask.files import SEAL, explain_disk_errors, path_kind, seal_holds, with_seal, write_json, write_text
+from unmask.runs.commands import PRETRAIN, resume_command
 from unmask.runs.description import flatten_settings
 
 FORMAT = 2
 LOCK, METRICS, DESCRIPTION = ".lock", "metrics.jsonl", "run.json"
 CHECKPOINTS, BEST, MODEL = "checkpoints", "best", "model"
 CHECKPOINT_INDEX, CHECKPOINT_TENSORS = "checkpoint.json", ("model.safetensors", "optimizer.safetensors")
-FREE = frozenset({"computing.device", "computing.recompute", "computing.shard"})  # may change when a run goes on
+# what may change when a run goes on, each with all that is below it; the run keeps what it was given last
+FREE = (
+    "computing.device",
+    "computing.recompute",
+    "computing.shard",
+    "reproducible",
+    "saving",
+    "workers",
+    "places",
+    "recipe.settings.phrases",  # a place too; what the list says is compared
+    "example",
+    "uses",
+)
 FINAL = "final_"  # before the name of a figure on everything that is held out, of the model that is exported
 LOOKS = 10  # at a lock before it is said to be held
 
@@ -47,7 +60,7 @@ README = """# A run of unmask
 | `run.json` | what was trained, on what, with which settings and versions |
 | `metrics.jsonl` | a line for each logged step and each validation on what is held out |
 | `report.html`, `plot.png` | the run on one page: figures, curves, settings, how to use the model |
-| `checkpoints/` | the newest moments to go on from: the same command with `--resume` |
+| `checkpoints/` | the newest moments to go on from: `unmask pretrain --resume RUN`, RUN being this directory |
 | `best/` | the best moment by the first figure of `run.json`, where that was asked for |
 """
 
@@ -110,21 +123,22 @@ def _up_to(line: str, step: int) -> bool:
 
 
 @contextmanager
-def open_run(path: Path, settings: Mapping[str, Any], *, resume: bool) -> Iterator[Run]:
+def open_run(
+    path: Path, settings: Mapping[str, Any], *, resume: bool, flags: Mapping[str, str] | None = None
+) -> Iterator[Run]:
     """Open a run directory for training: a new one, or the same one again with `resume`.
 
-    What is asked for must be what the run is; the first field that differs is named.
+    What is asked for must be what the run is; all that differs is named, by its flag where it has one.
     """
-    request: dict[str, Any] = json.loads(json.dumps(settings))  # as it comes back from run.json: tuples are lists there
+    request = _as_json(settings)
     with claim_directory(path, resume=resume, doing="training") as occupied:
         description = path / DESCRIPTION
         if occupied and not description.exists() and not _is_abandoned(path):
             raise Refused(f"{path}: has files but no run.json, so it is not a run; choose another --out")
         if description.exists():
             before = read_description(path)
-            budget = {"budget": None} if request.get("budget") is None else {}  # then it is the run's own
-            refuse_differences(path, {name: before.get(name) for name in request} | budget, request, free=FREE)
-            yield Run(path, before)
+            refuse_other_run(path, before, request, flags or {})
+            yield _keep_changes(Run(path, before), request)
         else:
             with explain_disk_errors(path):
                 (path / "README.md").write_text(README, encoding="utf-8")
@@ -141,6 +155,36 @@ def _cleared_unless_begun(path: Path) -> Iterator[None]:
         if not (path / CHECKPOINTS).exists():
             shutil.rmtree(path, ignore_errors=True)
         raise
+
+
+def refuse_other_run(
+    path: Path, description: Mapping[str, Any], request: Mapping[str, Any], flags: Mapping[str, str]
+) -> None:
+    """Refuse to go on with a run as another than it is; without a budget it is asked for its own."""
+    request = {name: value for name, value in _as_json(request).items() if name != "budget" or value is not None}
+    as_it_was = resume_command(path, description.get("kind", PRETRAIN))
+    refuse_differences(
+        path,
+        {name: description.get(name) for name in request},
+        request,
+        free=FREE,
+        flags=flags,
+        remedy=f"{as_it_was} goes on as it was, another --out starts anew",
+    )
+
+
+def _as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they come back from run.json: tuples are lists there."""
+    plain: dict[str, Any] = json.loads(json.dumps(settings))
+    return plain
+
+
+def _keep_changes(run: Run, request: Mapping[str, Any]) -> Run:
+    """The run, which from now on says what it was given last of all that may change."""
+    description = run.description | {name: value for name, value in request.items() if value is not None}
+    if description != run.description:
+        write_json(run.path / DESCRIPTION, with_seal(description))
+    return Run(run.path, description)
 
 
 def describe_run(run: Run, steps: int, threads: int, *, write: bool = True) -> Run:
@@ -197,21 +241,29 @@ def read_sealed(file: Path) -> dict[str, Any]:
 
 
 def refuse_differences(
-    path: Path, before: Mapping[str, Any], after: Mapping[str, Any], *, free: frozenset[str] = frozenset()
+    path: Path,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    *,
+    free: tuple[str, ...] = (),
+    flags: Mapping[str, str] | None = None,
+    work: str = "the run",
+    remedy: str = "give the same as before, or start anew with another --out",
 ) -> None:
-    """Refuse to go on with other work than what is there, by the name of what differs."""
+    """Refuse to go on with other work than what is there, by the flags, or else the fields, of all that differs."""
     old_fields, new_fields = flatten_settings(before), flatten_settings(after)
+    differences: dict[str, str] = {}
     for field in dict.fromkeys((*new_fields, *old_fields)):
         old_value, new_value = old_fields.get(field), new_fields.get(field)
-        if old_value != new_value and field not in free:
-            raise Refused(
-                f"{path}: cannot go on: {field} was {_short(old_value)} and is now {_short(new_value)}; "
-                "give the same as before, or start anew with another --out"
-            )
+        if old_value != new_value and not any(f"{field}.".startswith(f"{name}.") for name in free):
+            name = (flags or {}).get(field, field)
+            differences.setdefault(name, f"{name}: {work} has {_short(old_value)}, asked for {_short(new_value)}")
+    if differences:
+        raise Refused(f"{path}: cannot go on: {'; '.join(differences.values())}; {remedy}")
 
 
 def _short(value: Any) -> str:
-    text = str(value)
+    text = {"None": "none", "True": "yes", "False": "no"}.get(str(value), str(value))
     return text if len(text) <= 40 else text[:12] + "…"
 
 

@@ -22,6 +22,7 @@ from typing import Any
 from unmask.errors import BadInput, Damaged, Refused
 from unmask.files import seal_holds
 from unmask.results import FigureTitle, RunStatus, Validation
+from unmask.runs.commands import next_commands
 from unmask.runs.description import figure_titles
 from unmask.runs.directory import (
     CHECKPOINT_INDEX,
@@ -192,6 +193,7 @@ def summarize_run(history: History) -> RunStatus:
         final=_validation(history.final_line, FINAL) if history.final_line else None,
         age=_age(history.path),
         problem=history.problem,
+        next=next_commands(history.path, history.description, history.state),
     )
 
 

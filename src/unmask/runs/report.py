@@ -6,7 +6,6 @@ from data, paths or settings is escaped; the page has no script and loads nothin
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from typing import Any
 from unmask.files import write_bytes, write_text
 from unmask.quantities import format_count, format_duration
 from unmask.results import FigureTitle, RunStatus
+from unmask.runs.commands import use_commands
 from unmask.runs.description import flatten_settings
 from unmask.runs.directory import FINAL
 from unmask.runs.history import HELD_OUT, History, Line, read_history, summarize_run
@@ -74,7 +74,7 @@ def write_report(path: Path, facts: Mapping[str, str] | None = None, *, going_on
 def render_page(history: History, svg: str, facts: Mapping[str, str]) -> str:
     """The whole page."""
     run = summarize_run(history)
-    shown = {name: value for name, value in history.description.items() if name not in ("figures", "uses")}
+    shown = {name: value for name, value in history.description.items() if name not in ("figures", "uses", "example")}
     name, settings = history.path.resolve().name, _html_table(flatten_settings(shown))
     return f"""<!doctype html>
 <html lang="en">
@@ -130,10 +130,9 @@ def _description_rows(history: History, facts: Mapping[str, str]) -> dict[str, s
 
 
 def _use(run: RunStatus, history: History) -> str:
-    place = shlex.quote(str(run.path))
     if run.state != "finished":
-        return f"<p>The model is there when the run is finished.</p>{_code(f'unmask watch {place}')}"
-    uses = (str(use).replace("RUN", place) for use in history.description.get("uses", ()))
+        return f"<p>The model is there when the run is finished.</p>{''.join(map(_code, run.next))}"
+    uses = use_commands(run.path, history.description)
     return "".join(map(_code, uses)) or "<p>The README of the model says how it is used.</p>"
 
 

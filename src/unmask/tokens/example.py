@@ -99,14 +99,14 @@ def _fit_sentences(text: str) -> Iterator[str]:
     for sentence in map(str.strip, SENTENCE_END.split(text)):
         words = sentence.split(" ")
         short = len(sentence) <= LONGEST and len(words) >= FEWEST
-        if short and all(words) and sentence[0].isalnum() and all(map(_is_plain, sentence)):
+        if short and all(words) and sentence[0].isalnum() and all(map(_is_typable, sentence)):
             yield sentence
 
 
-def _is_plain(character: str) -> bool:
+def _is_typable(character: str) -> bool:
     """A letter, a digit, a space or punctuation: nothing that a terminal, a shell or markup reads as a command.
 
-    >>> [character for character in "a é 中 1 , ’ $ < ` \\x1b \\u202e [".split(" ") if _is_plain(character)]
+    >>> [character for character in "a é 中 1 , ’ $ < ` \\x1b \\u202e [".split(" ") if _is_typable(character)]
     ['a', 'é', '中', '1', ',', '’']
     """
     return character == " " or (unicodedata.category(character)[0] in "LMNP" and character not in UNSAFE)

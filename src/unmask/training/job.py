@@ -164,8 +164,11 @@ class Job:
     steps_an_epoch: float
     micro_batches: int  # in a step
     skip_spikes: bool = False
+    flags: Mapping[str, str] = field(default_factory=dict)  # that the settings are asked for by, by their dotted names
+    places: Mapping[str, str] = field(default_factory=dict)  # where it finds what it is trained on, which may move
     facts: Mapping[str, str] = field(default_factory=dict)  # what is trained on what, for people
-    uses: tuple[str, ...] = ()  # commands that put the model to use; RUN stands for the run directory
+    uses: tuple[str, ...] = ()  # what the model is put to use by, with the placeholders of `runs.commands`
+    example: str | None = None  # a text of the user's own to try it on
 
     @property
     def headline(self) -> FigureTitle:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
@@ -16,9 +16,10 @@ from typing import Any
 import torch
 
 from unmask import __version__
-from unmask.errors import BadInput
+from unmask.errors import ERRORS, BadInput, UnmaskError
 from unmask.progress import Step, say, task
 from unmask.runs import tensorboard
+from unmask.runs.commands import resume_command
 from unmask.runs.directory import DESCRIPTION, FINAL, FORMAT, Run, describe_run, open_run, read_description
 from unmask.runs.history import HELD_OUT
 from unmask.runs.reporting import Reporter, open_reporter
@@ -29,11 +30,18 @@ from unmask.training.job import FinishedRun, Job
 from unmask.training.loop import Position
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import PLAIN, Computing, device_for, make_ready
-from unmask.training.machine.distributed import World, process_group
+from unmask.training.machine.distributed import World, launcher, process_group
 from unmask.training.session import VALIDATIONS, Session
 
 LOGGED_STEPS = 1000  # steps logged over a run; where it has fewer, every one
 CALIBRATED_STEPS = 1000  # what a calibration takes the run to be: its learning rates matter little
+FLAGS = {  # that the fields of every run are asked for by
+    "unmask": "the version of unmask",
+    "seed": "--seed",
+    "keeps_best": "--keep-best",
+    **{f"budget.{name}": f"--{name}" for name in ("minutes", "steps", "tokens", "epochs")},
+    **{f"computing.{name}": f"--{name}" for name in ("precision", "compile")},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +69,14 @@ def run_job(
     reproducible: bool = False,
     computing: Computing = PLAIN,
     workers: int | None = None,
+    again: str | None = None,
 ) -> FinishedRun:
-    """Train a job to its end, or go on with a run of it that was stopped."""
+    """Train a job to its end, or go on with a run of it that was stopped; `again` is the command that goes on."""
     start = time.perf_counter()
     saving = saving or Saving()
     device = device_for(computing.device)
+    again = again or resume_command(out, job.kind, program=launcher())
+    settings = _settings(job, budget, computing, saving, reproducible=reproducible, workers=workers)
     workers = _workers(workers, device)
     if saving.tensorboard:
         tensorboard.check_installed()
@@ -73,12 +84,11 @@ def run_job(
         raise BadInput(HOW_LONG)
     if computing.recompute or computing.compile:  # what cannot be computed leaves nothing behind
         make_ready(job.build(), computing, device)
-    settings = _settings(job, budget, computing, saving)
     with (
         process_group(
             device, micro_batches=job.micro_batches, reproducible=reproducible, shard=computing.shard
         ) as world,
-        shared_run(out, settings, resume, world) as run,
+        shared_run(out, settings, resume, world, flags={**FLAGS, **job.flags}) as run,
         interruptible() as interruption,
     ):
         keep_large_blocks()
@@ -89,10 +99,9 @@ def run_job(
         facts = {"parameters": f"{session.parameters:,}", **job.facts}
         outputs = {"report": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
         with open_reporter(run, facts, **outputs) as (run, reporter):
-            position = Observer(session, run, interruption, saving, world, reporter).train(workers)
+            position = Observer(session, run, interruption, saving, world, reporter, again).train(workers)
             with interruption.at_once(
-                f"stopped after the last step, which is saved in {run.path}; "
-                "the same command with --resume measures and exports the model"
+                f"stopped after the last step, which is saved; to measure and export the model: {again}"
             ):
                 return finish(session, run, position, saving, world)
 
@@ -105,8 +114,11 @@ def _workers(workers: int | None, device: torch.device) -> int:
     return workers
 
 
-def _settings(job: Job, budget: Budget, computing: Computing, saving: Saving) -> dict[str, Any]:
-    """What a run is: `run.json` keeps it, and a resumed run must agree with it."""
+def _settings(
+    job: Job, budget: Budget, computing: Computing, saving: Saving, *, reproducible: bool, workers: int | None
+) -> dict[str, Any]:
+    """What a run is and needs: `run.json` keeps it, and a resumed run agrees with it but for what is free there."""
+    saved_how = asdict(saving)
     return {
         "format": FORMAT,
         "unmask": __version__,
@@ -116,9 +128,14 @@ def _settings(job: Job, budget: Budget, computing: Computing, saving: Saving) ->
         "seed": job.seed,
         "budget": asdict(budget) if budget.is_set else None,
         "computing": asdict(computing),
-        "keeps_best": saving.best,
+        "keeps_best": saved_how.pop("best"),
+        "saving": saved_how,
+        "reproducible": reproducible,
+        "workers": workers,
+        "places": dict(job.places),
         "figures": [asdict(title) for title in job.figures],
         "uses": list(job.uses),
+        "example": job.example,
     }
 
 
@@ -135,14 +152,24 @@ def _with_steps(run: Run, job: Job, budget: Budget, computing: Computing, world:
 
 
 @contextmanager
-def shared_run(out: Path, settings: Mapping[str, Any], resume: bool, world: World) -> Iterator[Run]:
+def shared_run(
+    out: Path, settings: Mapping[str, Any], resume: bool, world: World, flags: Mapping[str, str] | None = None
+) -> Iterator[Run]:
     """The run directory: opened and locked by the first process, looked at by the others."""
     if world.first:
-        with open_run(out, settings, resume=resume) as run:
-            world.wait()
+        with ExitStack() as opened:
+            try:
+                run = opened.enter_context(open_run(out, settings, resume=resume, flags=flags))
+            except UnmaskError as error:
+                world.total(error.code)  # the others need not wait for a process that is gone
+                raise
+            world.total(0)
             yield run
     else:
-        world.wait()
+        (code,) = world.total(0)
+        if code:
+            kind = next(kind for kind in ERRORS if kind.code == code)
+            raise kind(f"{out}: the first process could not open the run; it says why")
         exists = (out / DESCRIPTION).exists()
         yield Run(out, read_description(out) if exists else dict(settings))
 
@@ -158,9 +185,10 @@ class Observer:
         saving: Saving,
         world: World,
         reporter: Reporter,
+        again: str,
     ) -> None:
         self.session, self.run, self.interruption = session, run, interruption
-        self.saving, self.world, self.reporter = saving, world, reporter
+        self.saving, self.world, self.reporter, self.again = saving, world, reporter, again
         self.validations = {round(session.steps * nth / (VALIDATIONS - 1)) for nth in range(1, VALIDATIONS)} - {0}
         self.best: float | None = None
         self.last = ""
@@ -213,8 +241,7 @@ class Observer:
                 self.reporter.write_if_due()
         if stop and not is_last:
             raise self.interruption.error(
-                f"stopped after step {position.step:,} of {steps:,}, saved in {self.run.path}; "
-                "the same command with --resume goes on"
+                f"stopped after step {position.step:,} of {steps:,}, which is saved; to go on: {self.again}"
             )
 
     def _note(self, figures: Mapping[str, Any]) -> str:

@@ -81,7 +81,7 @@ def _mistakes(verb: Callable[..., Any], words: Sequence[str]) -> Iterator[Unmask
 
 def _wrong_values(option: Option, values: list[str]) -> Iterator[UnmaskError]:
     """Whether something was given for an option, and what of it will not do."""
-    if not any(values):
+    if not any(values) and not option.alone:
         yield WrongUsage(f"{option.flag} needs a value: {takes(option)}")
     yield from (mistake for value in values if value and (mistake := wrong_value(option, value)))
 

@@ -31,6 +31,7 @@ class Option:
     kind: type = str  # int, float, str, Path or bool: of one value
     choices: tuple[str, ...] = ()  # where only these will do
     several: bool = False  # any number of values
+    alone: bool = False  # its flag may stand without a value
     required: bool = False
     default: Any = None
     purpose: str = ""  # what the help says
@@ -78,6 +79,7 @@ def options_of(verb: Callable[..., Any]) -> tuple[Option, ...]:
                 kind=kind,
                 choices=choices,
                 several=several or variadic,
+                alone=hints[parameter.name] == Location | bool,
                 required=parameter.default is parameter.empty and not variadic,
                 default=None if parameter.default is parameter.empty else parameter.default,
                 purpose=purposes.get(parameter.name, ""),

@@ -7,9 +7,10 @@ from pathlib import Path
 from unmask.errors import BadInput
 from unmask.files import check_writable
 from unmask.results import Planned, RunList, RunStatus, Trained
-from unmask.verbs.arguments import Location, given_settings, text_of
+from unmask.verbs.arguments import Location, given_settings
 from unmask.verbs.commands import verb
 
+DESCRIPTION = "run.json"  # of a run directory, by which one is known
 LEAST_VOCABULARY = 16  # five special tokens, and something to say
 
 
@@ -77,11 +78,11 @@ def plan(
 
 @verb
 def pretrain(
-    data: Location,
+    data: Location | None = None,
     /,
     *,
-    out: Location,
-    recipe: str = "mini",
+    out: Location | None = None,
+    recipe: str | None = None,
     minutes: float | None = None,
     steps: int | None = None,
     tokens: int | None = None,
@@ -94,15 +95,15 @@ def pretrain(
     length: int | None = None,
     batch_size: int | None = None,
     micro_batch: int | None = None,
-    seed: int = 0,
-    resume: bool = False,
-    save_seconds: float = 120.0,
+    seed: int | None = None,
+    resume: Location | bool = False,
+    save_seconds: float | None = None,
     keep_best: bool = False,
     report: bool = True,
     tensorboard: bool = False,
     reproducible: bool = False,
-    device: str = "auto",
-    precision: str = "float32",
+    device: str | None = None,
+    precision: str | None = None,
     recompute: bool = False,
     compile: bool = False,
     shard: bool = False,
@@ -111,16 +112,16 @@ def pretrain(
 ) -> Trained:
     """Train an encoder to restore hidden tokens.
 
-    The budget is one of --minutes, --steps, --tokens or --epochs. Ctrl-C saves and stops; --resume goes on. The run
-    ends with a model directory that transformers loads.
+    The budget is one of --minutes, --steps, --tokens or --epochs. Ctrl-C saves and stops; unmask pretrain --resume RUN
+    goes on as what the run is. The run ends with a model directory that transformers loads.
 
     Args:
-        data: A data directory made by prepare.
+        data: A data directory made by prepare; of a run that goes on, where its data is now, if it has moved.
         out: The run directory to write.
-        recipe: The model and how it is trained: a size (tiny, mini, small, base), a kind or both (electra-tiny). Kinds:
-            modernbert, bert, bert-wwm (whole-word masking), roberta, ernie, xlm-r, pmi (PMI-masking), spanbert (SBO),
-            deberta, electra (RTD), deberta-v3 (RTD, GDES), xlnet (PLM), t5 (span corruption), diffusion (MDLM), causal
-            (CLM, GPT-2), causal-then-mlm.
+        recipe: The model and how it is trained: a size (tiny, mini, small, base), a kind or both (electra-tiny); mini
+            if not given. Kinds: modernbert, bert, bert-wwm (whole-word masking), roberta, ernie, xlm-r, pmi
+            (PMI-masking), spanbert (SBO), deberta, electra (RTD), deberta-v3 (RTD, GDES), xlnet (PLM), t5 (span
+            corruption), diffusion (MDLM), causal (CLM, GPT-2), causal-then-mlm.
         minutes: The budget in minutes of training.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
@@ -137,55 +138,91 @@ def pretrain(
         static_masks: Hide the same tokens in every epoch, instead of others each time.
         length: Tokens in a block.
         batch_size: Blocks in a step.
-        micro_batch: Blocks in a micro-batch: what is computed at once, and what processes share out.
-        seed: Where the weights, the order of the blocks and the hidden positions come from.
-        resume: Go on with the run that is already there.
-        save_seconds: How often to save a checkpoint; it changes nothing of what is trained.
+        micro_batch: Blocks in a micro-batch: what is computed at once, and what processes share out; if not given the
+            recipe's, or fewer so that each process has its share.
+        seed: Where the weights, the order of the blocks and the hidden positions come from; 0 if not given.
+        resume: The run to go on with; what it was begun with need not be said again. Without a name it is --out, and
+            where nothing is there the run begins.
+        save_seconds: How often to save a checkpoint, 120 if not given; it changes nothing of what is trained.
         keep_best: Keep the moment of the lowest held-out loss beside the newest, and export that one.
         report: Draw the run as plot.png and report.html in the run directory, now and then and in the end.
         tensorboard: Write events for TensorBoard too (pip install 'unmask[tensorboard]').
         reproducible: Add gradients in a fixed order: the same weights, to the bit, on any number of processes.
-        device: Where to compute: auto, cpu, cuda or mps.
-        precision: Of products: float32, bfloat16 or float16; weights stay float32.
+        device: Where to compute: auto (if not given), cpu, cuda or mps.
+        precision: Of products: float32 (if not given), bfloat16 or float16; weights stay float32.
         recompute: Compute each layer again in backward instead of keeping what happened in it: less memory.
         compile: Compile the layers with torch.compile; a minute or more at the start.
         shard: Cut the layers up among the processes, so that none holds them all (FSDP2).
         workers: Processes that prepare batches ahead; none by default on a CPU, two on a GPU. The same batches.
         skip_spikes: Leave out steps whose loss or gradient is far above the ones before; they are logged either way.
     """
-    check_writable(Path(out))  # told before anything heavy is loaded
-    from unmask.pretraining.pretrain import pretrain as run
-    from unmask.pretraining.recipes import recipe_named
-    from unmask.training.budget import Budget
-    from unmask.training.machine.computing import Computing
-    from unmask.training.run_job import Saving
+    place, run, goes_on = _data_and_run(data, out, resume)
+    check_writable(run)  # told before anything heavy is loaded
+    from unmask.pretraining.pretrain import pretrain as train
+    from unmask.pretraining.request import new_request, resumed_request
 
-    budget = Budget(minutes=minutes, steps=steps, tokens=tokens, epochs=epochs)
-    computing = Computing(device=device, precision=precision, recompute=recompute, compile=compile, shard=shard)
-    settings = given_settings(
+    given = given_settings(
+        recipe=recipe,
+        minutes=minutes,
+        steps=steps,
+        tokens=tokens,
+        epochs=epochs,
         objective=objective,
         policy=policy,
         rate=rate,
-        phrases=text_of(phrases),
-        static_masks=static_masks,
-        skip_spikes=skip_spikes,
+        phrases=None if phrases is None else str(Path(phrases).resolve()),
+        static_masks=static_masks or None,
         length=length,
         batch_size=batch_size,
         micro_batch=micro_batch,
-    )
-    saving = Saving(seconds=save_seconds, best=keep_best, report=report, tensorboard=tensorboard)
-    return run(
-        Path(data),
-        Path(out),
-        recipe_named(recipe, **settings),
-        budget,
         seed=seed,
-        resume=resume,
-        saving=saving,
-        reproducible=reproducible,
-        computing=computing,
+        seconds=save_seconds,
+        best=keep_best or None,
+        report=None if report else False,
+        tensorboard=tensorboard or None,
+        reproducible=reproducible or None,
+        device=device,
+        precision=precision,
+        recompute=recompute or None,
+        compile=compile or None,
+        shard=shard or None,
         workers=workers,
+        skip_spikes=skip_spikes or None,
     )
+    if goes_on:
+        request = resumed_request(run, place, given)
+    elif place is not None:
+        request = new_request(place, given)
+    else:
+        raise BadInput("train on what? name a data directory: unmask pretrain DATA --out RUN --minutes 10")
+    return train(
+        request.data,
+        run,
+        request.recipe,
+        request.budget,
+        seed=request.seed,
+        resume=resume is not False,
+        saving=request.saving,
+        reproducible=request.reproducible,
+        computing=request.computing,
+        workers=request.workers,
+    )
+
+
+def _data_and_run(
+    data: Location | None, out: Location | None, resume: Location | bool
+) -> tuple[Path | None, Path, bool]:
+    """The data if it was named, the run directory, and whether a run is to go on that is there."""
+    if not isinstance(resume, bool) and out is not None and Path(out) != Path(resume):
+        if data is not None:
+            raise BadInput(f"--resume {resume} and --out {out}: name the run once")
+        data, resume = resume, True  # pretrain --resume data --out run: a flag without a name, and the data after it
+    place = None if data is None else Path(data)
+    if not isinstance(resume, bool):
+        return place, Path(resume), True
+    if out is None:
+        raise BadInput("train where? --out RUN names the directory of a new run, --resume RUN a run that goes on")
+    return place, Path(out), resume and (Path(out) / DESCRIPTION).exists()
 
 
 @verb

@@ -19,7 +19,7 @@ from unmask.errors import BadInput
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.store.dataset import Dataset
-from unmask.training.machine.distributed import World, process_group
+from unmask.training.machine.distributed import World, launcher, process_group
 
 SETTINGS = [
     "--recipe",
@@ -193,3 +193,69 @@ def test_a_killed_rank_is_started_again_by_torchrun_and_the_weights_come_out_the
     assert process.returncode == 0, said
     assert "going on from step" in said
     assert json.loads(answer.splitlines()[-1])["weights_sha256"] == alone["weights_sha256"]
+
+
+def without_micro_batch(processes: int, *words: str) -> subprocess.CompletedProcess[str]:
+    launch = [sys.executable]
+    if processes > 1:
+        launch += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [*launch, "-m", "unmask", "pretrain", *words], capture_output=True, text=True, env=environment
+    )
+
+
+def test_without_a_micro_batch_processes_share_a_step_and_reproducible_weights_are_the_same_resumed_by_name_too(
+    data: Path, tmp_path: Path
+) -> None:
+    small = [
+        "--recipe",
+        "tiny",
+        "--steps",
+        "3",
+        "--length",
+        "32",
+        "--batch-size",
+        "16",
+        "--save-seconds",
+        "0",
+        "--json",
+    ]
+    several, alone = (
+        without_micro_batch(count, str(data), "--out", str(tmp_path / f"run{count}"), "--reproducible", *small)
+        for count in (2, 1)
+    )
+    assert several.returncode == alone.returncode == 0, several.stderr + alone.stderr
+    digest = json.loads(alone.stdout)["weights_sha256"]
+    assert json.loads(several.stdout)["weights_sha256"] == digest
+    run = tmp_path / "run2"
+    assert json.loads((run / "run.json").read_text())["recipe"]["settings"]["micro_batch"] == 2
+    shutil.rmtree(max((run / "checkpoints").iterdir()))
+    again = without_micro_batch(1, "--resume", str(run), "--json")
+    assert json.loads(again.stdout)["weights_sha256"] == digest, again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere", "--out", "run", "--steps", "1"], "nowhere: "),
+        (["DATA", "--out", ".", "--steps", "1", "--recipe", "tiny"], "is not empty; add --resume"),
+    ],
+    ids=["before they join", "found out by the first"],
+)
+def test_what_is_wrong_is_one_line_once_however_many_processes_there_are(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes").write_text("mine")
+    done = without_micro_batch(2, *(str(data) if word == "DATA" else word for word in words))
+    lines = [line for line in done.stderr.splitlines() if line.startswith("unmask: ")]
+    assert done.returncode and len(lines) == 1 and said in lines[0], done.stderr
+
+
+def test_a_command_to_copy_starts_as_many_processes_as_there_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert launcher() == "unmask"
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert launcher() == "unmask"  # on several machines nobody knows how they were started
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    assert launcher() == "torchrun --nproc-per-node 2 -m unmask"

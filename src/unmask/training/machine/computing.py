@@ -71,10 +71,9 @@ def device_for(name: str) -> torch.device:
     if kind != "cuda":
         return torch.device(kind)
     local_rank, count = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
-    if local_rank >= count:
-        raise BadInput(
-            f"process {local_rank + 1} of this machine finds {count} GPUs: give torchrun --nproc-per-node {count}"
-        )
+    local_size = int(os.environ.get("LOCAL_WORLD_SIZE", local_rank + 1))  # so that all find out, not just the last
+    if local_size > count:
+        raise BadInput(f"{local_size} processes on a machine with {count} GPUs: give torchrun --nproc-per-node {count}")
     torch.cuda.set_device(local_rank)
     return torch.device("cuda", local_rank)
 

@@ -80,15 +80,27 @@ class World:
 ALONE = World()
 
 
+def launched() -> tuple[int, int]:
+    """How many processes torchrun has started, and which of them this is: 1 and 0 without it."""
+    try:
+        return int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
+    except ValueError:
+        raise BadInput("WORLD_SIZE and RANK in the environment are set by torchrun and are whole numbers") from None
+
+
+def launcher() -> str:
+    """How unmask was started here, for a command to copy: on one machine by torchrun, or else plainly."""
+    size, _ = launched()
+    together = size > 1 and os.environ.get("LOCAL_WORLD_SIZE") == str(size)
+    return f"torchrun --nproc-per-node {size} -m unmask" if together else "unmask"
+
+
 @contextmanager
 def process_group(
     device: torch.device = CPU, *, micro_batches: int | None = None, reproducible: bool = False, shard: bool = False
 ) -> Iterator[World]:
     """The processes that torchrun started, or just this one, if a step's micro-batches can be shared out."""
-    try:
-        size, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
-    except ValueError:
-        raise BadInput("WORLD_SIZE and RANK in the environment are set by torchrun and are whole numbers") from None
+    size, rank = launched()
     if size == 1:
         yield World(reproducible=reproducible)
         return
@@ -120,7 +132,7 @@ def _check_shares(size: int, micro_batches: int, reproducible: bool, shard: bool
     if shard and micro_batches % size:
         raise BadInput(
             f"--shard keeps {size} processes in step: {micro_batches} micro-batches cannot be shared out evenly; "
-            "give another --batch-size or --micro-batch"
+            "give another --batch-size or --micro-batch, or start another number of processes"
         )
 
 
