@@ -15,8 +15,8 @@ import numpy as np
 from unmask.errors import BadInput
 from unmask.inference.encode import Row, encode_rows
 from unmask.models.load import LoadedModel
+from unmask.tokens.example import BLANK
 
-BLANK = "[MASK]"  # understood for every model, whatever its own mask token is
 MISSPELT = re.compile(r"[\[<({]+\s*mask\s*[\])>}]+", re.IGNORECASE)
 OTHERWISE = re.compile(r"_{2,}|[\[<({]+\s*blank\s*[\])>}]+", re.IGNORECASE)  # blanks elsewhere, or just text
 
