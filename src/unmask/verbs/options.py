@@ -56,6 +56,8 @@ class Option:
             return self.name.upper()
         if self.kind is bool:
             return self.flag
+        if self.alone:
+            return f"{self.flag} [RUN]"
         return f"{self.flag} {{{','.join(self.choices)}}}" if self.choices else f"{self.flag} {KINDS[self.kind]}"
 
 
