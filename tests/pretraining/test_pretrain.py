@@ -333,7 +333,7 @@ def test_a_run_goes_on_with_the_mined_list_it_began_with_and_with_no_other(
         train(folder, tmp_path / "run", plan, steps=4)
     mined = (folder / "collocations.txt").read_bytes()
     (folder / "collocations.txt").write_text("bread and butter\n")
-    with pytest.raises(Refused, match="cannot go on: phrases was"):
+    with pytest.raises(Refused, match="cannot go on: --phrases, or a list in the data: the run has"):
         train(folder, tmp_path / "run", plan, steps=4, resume=True)
     (folder / "collocations.txt").unlink()  # then it is mined again, the same
     resumed = train(folder, tmp_path / "run", plan, steps=4, resume=True)

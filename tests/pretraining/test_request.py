@@ -162,7 +162,7 @@ def test_phrases_that_have_moved_are_told_and_those_that_have_changed_are_refuse
         unmask.pretrain(resume=run)
     unmask.pretrain(resume=run, phrases=tmp_path / "moved.txt")
     (tmp_path / "moved.txt").write_text("the old king\n")
-    with pytest.raises(Refused, match=r"--phrases: the run has .*, asked for "):
+    with pytest.raises(Refused, match=r"--phrases, or a list in the data: the run has .*, asked for "):
         unmask.pretrain(resume=run)
 
 

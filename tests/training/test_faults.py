@@ -266,7 +266,7 @@ def signalled(patch: pytest.MonkeyPatch, place: Any, name: str, when: Callable[.
 
 
 PHASES: dict[str, tuple[Any, str, Callable[..., bool], str]] = {
-    "saving": (checkpoint, "save", lambda checkpoint, **_: checkpoint.step == 3, "after step 4 of 8, saved in"),
+    "saving": (checkpoint, "save", lambda checkpoint, **_: checkpoint.step == 3, "after step 4 of 8, which is saved"),
     "validating": (Session, "validate", lambda **_: True, "after step 1 of 8, which is saved"),
     "measuring": (Session, "measure", lambda limit, **_: limit is None, "after the last step"),
     "exporting": (pretrains, "export_model", lambda **_: True, "after the last step"),

@@ -52,7 +52,7 @@ CHOICES = ("objective", "policy", "rate", "static_masks", "length", "batch_size"
 FLAGS = {  # that the settings of a run are asked for by
     **dict.fromkeys(("name", "recipe.name", "recipe.family", "recipe.size"), "--recipe"),
     **{f"recipe.settings.{name}": f"--{name.replace('_', '-')}" for name in CHOICES},
-    "phrases": "--phrases",
+    "phrases": "--phrases, or a list in the data",
 }
 
 
