@@ -279,6 +279,17 @@ class Suggested:
     batch_size: int  # blocks in a step
     learning_rates: dict[str, float]  # by optimizer, raised with the root of the batch
     precision: str  # of products, the fastest there
+    fills: int | None = None  # blocks at once from which a GPU computes for longer than it takes to launch its kernels
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductSpeed:
+    """How fast this machine multiplies matrices, measured, and how long a step would take at that speed."""
+
+    precision: str
+    threads: int
+    flops: float  # a second
+    seconds_per_step: float | None = None  # reckoned, but for the first, which is as planned; none without data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,6 +302,8 @@ class PlanVsRun:
     took: float
     tokens_planned: int
     tokens: int
+    hardware: str | None = None  # that the run was computed on; none where it does not say
+    same_hardware: bool | None = None  # whether that is what was planned for; none where it is not known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,7 +326,7 @@ class Planned:
     memory_there: int
     checkpoint: int  # bytes
     peak: float  # operations a second, of each device
-    utilisation: float | None  # the part of it that is reckoned with, or that was measured; none if neither
+    utilisation: float | None  # the part of it that steps come to, reckoned or measured; none if neither
     seconds_per_step: float | None
     steps: int | None  # none without a budget or data
     tokens: int | None
@@ -321,6 +334,9 @@ class Planned:
     flops: float | None
     seconds: float | None  # validations among them
     suggested: Suggested
+    launches: int | None = None  # kernels that each GPU is given in a step, an estimate; none for processors
+    floor: float | None = None  # seconds of a step that this takes at the least, however little there is to compute
+    products: tuple[ProductSpeed, ...] = ()  # of this machine: as planned, in the other precision, on other threads
     compared: PlanVsRun | None = None
 
 
