@@ -354,15 +354,19 @@ class Probed:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedRun:
-    """One recipe of a comparison; what is not defined for it is none."""
+    """One recipe or model of a comparison; what is not defined for it, or not known of it, is none."""
 
-    recipe: str
-    run: Path
+    name: str  # in tables: a recipe's, or the end of a path
+    recipe: str | None
+    run: Path  # or a model directory
+    trained_here: bool = True  # under the comparison's budget; else it existed before
+    same_data: bool | None = True  # whether it was trained on this data; none where that is not known
     parameters: int
-    steps: int
-    tokens: int
-    seconds: float  # of training
-    tokens_per_second: float
+    steps: int | None
+    tokens: int | None
+    seconds: float | None  # of training
+    tokens_per_second: float | None
+    same_tokenizer: bool = True  # as the others; if not, bits per byte alone compare
     masked_loss: Figure | None  # on the fixed masks, nats a hidden token
     masked_accuracy: Figure | None
     hidden_bits_per_byte: Figure | None  # what hidden tokens cost given the others: no likelihood of the text
@@ -374,13 +378,15 @@ class ComparedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Recipes under the same budget."""
+    """Recipes under the same budget, and models that existed before, measured alike."""
 
     path: Path
     data: Path
-    budget: dict[str, float]
+    budget: dict[str, float]  # of each recipe; empty where nothing was trained
     seed: int
+    length: int  # of the rows that tokens were hidden in
     runs: tuple[ComparedRun, ...]
+    notes: tuple[str, ...] = ()  # what keeps some of it from being compared
     plot: Path
 
 

@@ -224,6 +224,7 @@ def compared_run(recipe: str, **known: Figure) -> ComparedRun:
     figures = {"masked_loss": None, "masked_accuracy": None, "hidden_bits_per_byte": None, "text_bits_per_byte": None}
     probed = Probed(kind="tagging", score=FIGURE, untrained=FIGURE, majority=0.0, learnt=600, tested=400)
     return ComparedRun(
+        name=recipe,
         recipe=recipe,
         run=Path("compare") / recipe,
         parameters=7_391_744,
@@ -250,6 +251,7 @@ def test_a_comparison_fits_80_columns_and_says_what_is_not_defined_and_what_is_a
         data=Path("data"),
         budget={"tokens": 2_000_000},
         seed=0,
+        length=128,
         runs=runs,
         plot=Path("compare/compare.png"),
     )

@@ -17,6 +17,7 @@ import pytest
 from unmask.errors import BadInput, Interrupted, Refused
 from unmask.evaluation import compare as module
 from unmask.evaluation.compare import compare
+from unmask.evaluation.contenders import recipe_contender
 from unmask.evaluation.intrinsic import evaluate
 from unmask.planning.cost import cost_of
 from unmask.pretraining.pretrain import Pretraining
@@ -134,8 +135,9 @@ def test_operations_become_as_many_steps_as_they_pay_for(data: Path) -> None:
     from unmask.tokens.store.dataset import Dataset
 
     dataset, small = Dataset.open(data), recipe_named("bert-tiny", length=32, batch_size=8)
-    entry = module.entry_of(small, dataset, 0, Budget(), 7.2 * cost_of(Pretraining.of(dataset, small)).a_step)
-    assert entry.budget == Budget(steps=7)
+    flops = 7.2 * cost_of(Pretraining.of(dataset, small)).a_step
+    contender = recipe_contender(small, dataset, Path("out"), seed=0, budget=Budget(), flops=flops)
+    assert contender.budget == Budget(steps=7)
 
 
 def test_recipes_of_phrases_are_compared_at_once(data: Path, tmp_path: Path) -> None:
@@ -149,11 +151,14 @@ def test_recipes_of_phrases_are_compared_at_once(data: Path, tmp_path: Path) -> 
     ("names", "settings", "line"),
     [
         (("bert-tiny", "bert-tiny"), {}, "--recipes: bert-tiny is named twice"),
-        ((), {}, "nothing to compare: give --recipes"),
+        ((), {}, "nothing to compare: name runs or model directories, or give --recipes"),
         (("bert-tiny",), {"budget": Budget()}, "give one of --minutes, --tokens or --flops"),
         (("bert-tiny",), {"flops": 1e9}, "give one of --minutes, --tokens or --flops"),
         (("bert-tiny",), {"budget": Budget(), "flops": -1.0}, "--flops -1.0: give a number above 0"),
         (("bert-tiny", "xlm-r-tiny"), {}, "xlm-r-tiny: .*--languages file"),
+        ((), {"models": [Path("nowhere")], "budget": Budget()}, "nowhere: does not exist"),
+        ((), {"models": [Path("nowhere")]}, "a budget is for training"),
+        ((), {"models": [Path("a"), Path("b/../a")], "budget": Budget()}, "b/../a: is named twice|a: is named twice"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line_before_anything_is_trained(

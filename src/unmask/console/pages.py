@@ -213,10 +213,11 @@ draw_result.register(Planned, draw_plan)
 
 @draw_result.register
 def _(result: Comparison) -> RenderableType:
-    budget = ", ".join(f"{value:,.10g} {name}" for name, value in result.budget.items())
+    budget = "".join(f"{value:,.10g} {name} each, " for name, value in result.budget.items())
     return draw_page(
-        title_line("Compared", result.path, f"on {result.data}, {budget} each, seed {result.seed}"),
+        title_line("Compared", result.path, f"on {result.data}, {budget}seed {result.seed}"),
         *(draw_table(heads, rows, numbers=tuple(range(1, len(heads)))) for heads, rows in comparison_tables(result)),
+        *(Padding(Text(note, style="yellow"), (0, 1)) for note in result.notes),
         Padding(Text(NOT_DEFINED), (0, 1)),
         fact_line("plot", str(result.plot)),
         next_command(f"unmask runs {result.path}"),
