@@ -21,7 +21,7 @@ from unmask.runs.plot import FAINT, HELD_OUT_COLOUR, STYLE, TRAINING_COLOUR
 
 MEASURES = {"classification": "accuracy", "tagging": "F1"}
 ACROSS = 3  # panels side by side
-NAME_WIDTH, TITLE_WIDTH = 26, 40  # characters on a line
+NAME_WIDTH, TITLE_WIDTH = 26, 33  # characters on a line
 
 
 @dataclass(frozen=True)

@@ -96,19 +96,19 @@ def _budget_note(result: Comparison) -> str | None:
         seconds = [run.seconds for run in runs if run.seconds]
         if "minutes" not in result.budget or max(seconds, default=0) <= TOLERANCE * min(seconds, default=0):
             return None
-        return f"budgets differ: {', '.join(f'{run.name} {_minutes(run)}' for run in runs)}"
+        return f"budgets differ: {', '.join(f'{run.name} {_had(run, tokens=False)}' for run in runs)}"
     tokens = [run.tokens for run in runs if run.tokens]
     if len(tokens) == len(runs) and max(tokens) <= TOLERANCE * min(tokens):
         return None
-    return f"budgets differ: {', '.join(f'{run.name} {_tokens(run)}{_minutes(run)}' for run in runs)}"
+    return f"budgets differ: {', '.join(f'{run.name} {_had(run)}' for run in runs)}"
 
 
-def _tokens(run: ComparedRun) -> str:
-    return "" if run.tokens is None else f"{format_count(run.tokens)} tokens in "
-
-
-def _minutes(run: ComparedRun) -> str:
-    return "not known" if run.seconds is None else f"{run.seconds / 60:.1f} min"
+def _had(run: ComparedRun, *, tokens: bool = True) -> str:
+    """What one of them was trained with."""
+    if run.seconds is None or run.tokens is None:
+        return "not known"
+    minutes = f"{run.seconds / 60:.1f} min"
+    return f"{format_count(run.tokens)} tokens in {minutes}" if tokens else minutes
 
 
 def _text_bits(run: ComparedRun) -> str:
