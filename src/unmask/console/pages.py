@@ -220,12 +220,12 @@ def _(result: Comparison) -> RenderableType:
         *(Padding(Text(note, style="yellow"), (0, 1)) for note in result.notes),
         Padding(Text(NOT_DEFINED), (0, 1)),
         fact_line("plot", str(result.plot)),
-        next_command(f"unmask runs {result.path}"),
+        *([next_command(f"unmask runs {result.path}")] if any(run.trained_here for run in result.runs) else []),
     )
 
 
 NOT_DEFINED = (
-    "– is not defined: a model that restores no masks has no masked loss, and one that gives a text no probability no "
+    "– is not known or not defined: a model that restores no masks has no masked loss, and one that gives a text no probability no "
     "bits for it. One seed each: intervals know the text that was measured on, not another training."
 )
 
