@@ -225,8 +225,8 @@ def _(result: Comparison) -> RenderableType:
 
 
 NOT_DEFINED = (
-    "– is not known or not defined: a model that restores no masks has no masked loss, and one that gives a text no probability no "
-    "bits for it. One seed each: intervals know the text that was measured on, not another training."
+    "– is not known or not defined: a model that restores no masks has no masked loss, and one that gives a text no "
+    "probability no bits for it. One seed each: intervals know the text that was measured on, not another training."
 )
 
 

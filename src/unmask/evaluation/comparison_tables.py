@@ -107,7 +107,7 @@ def _had(run: ComparedRun, *, tokens: bool = True) -> str:
     """What one of them was trained with."""
     if run.seconds is None or run.tokens is None:
         return "not known"
-    minutes = f"{run.seconds / 60:.1f} min"
+    minutes = f"{run.seconds / 60:.1f} min" if run.seconds >= 60 else format_duration(run.seconds)
     return f"{format_count(run.tokens)} tokens in {minutes}" if tokens else minutes
 
 

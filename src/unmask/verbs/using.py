@@ -74,8 +74,8 @@ def compare(
 
     Args:
         models: Runs, or directories with a masked language model of transformers: measured, not trained.
-        recipes: Recipes to train, with commas between them: bert,electra,causal, or bert-tiny,electra-tiny.
         data: A data directory made by prepare.
+        recipes: Recipes to train, with commas between them: bert,electra,causal, or bert-tiny,electra-tiny.
         out: The directory to write: a run for each recipe, compare.json, compare.png.
         minutes: The budget of each recipe in minutes of training.
         tokens: The budget of each in tokens seen.
