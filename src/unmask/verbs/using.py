@@ -66,7 +66,7 @@ def compare(
     seed: int = 0,
     resume: bool = False,
 ) -> Comparison:
-    """Measure and probe models alike: runs that exist, recipes trained under the same budget, or both.
+    """Measure and probe runs that exist, and recipes under the same budget, alike.
 
     Masked loss and accuracy on the same masks, bits per byte of text, speed, and linear probes on frozen vectors, each
     with its 95 % interval; a run for each recipe, compare.json and compare.png. What budgets, data or tokenizers keep
