@@ -30,7 +30,6 @@ ELSEWHERE = {
     "corruption/rows.py": "corruption/test_schedule.py: rows of a mixture are those of its policies",
     "corruption/settings.py": "corruption/test_policy.py: settings and what is wrong with them",
     "errors.py": "test_cli.py: each kind has its line and its exit code",
-    "evaluation/comparison_tables.py": "console/test_pages.py and evaluation/test_compare.py: as a page and as a file",
     "inference/blanks.py": "inference/test_fill.py: what is a blank, and what a target",
     "models/families/architectures.py": "models/test_inputs.py: who keeps packed documents apart",
     "models/families/detection.py": "objectives/test_replaced.py",

@@ -46,6 +46,7 @@ RESULTS = {
     "Planned",
     "Suggested",
     "PlanVsRun",
+    "ProductSpeed",
     "Comparison",
     "ComparedRun",
     "Probed",

@@ -279,6 +279,17 @@ class Suggested:
     batch_size: int  # blocks in a step
     learning_rates: dict[str, float]  # by optimizer, raised with the root of the batch
     precision: str  # of products, the fastest there
+    fills: int | None = None  # blocks at once from which a GPU computes for longer than it takes to launch its kernels
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductSpeed:
+    """How fast this machine multiplies matrices, measured, and how long a step would take at that speed."""
+
+    precision: str
+    threads: int
+    flops: float  # a second
+    seconds_per_step: float | None = None  # reckoned, but for the first, which is as planned; none without data
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,6 +302,8 @@ class PlanVsRun:
     took: float
     tokens_planned: int
     tokens: int
+    hardware: str | None = None  # that the run was computed on; none where it does not say
+    same_hardware: bool | None = None  # whether that is what was planned for; none where it is not known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,7 +326,7 @@ class Planned:
     memory_there: int
     checkpoint: int  # bytes
     peak: float  # operations a second, of each device
-    utilisation: float | None  # the part of it that is reckoned with, or that was measured; none if neither
+    utilisation: float | None  # the part of it that steps come to, reckoned or measured; none if neither
     seconds_per_step: float | None
     steps: int | None  # none without a budget or data
     tokens: int | None
@@ -321,6 +334,9 @@ class Planned:
     flops: float | None
     seconds: float | None  # validations among them
     suggested: Suggested
+    launches: int | None = None  # kernels that each GPU is given in a step, an estimate; none for processors
+    floor: float | None = None  # seconds of a step that this takes at the least, however little there is to compute
+    products: tuple[ProductSpeed, ...] = ()  # of this machine: as planned, in the other precision, on other threads
     compared: PlanVsRun | None = None
 
 
@@ -338,15 +354,19 @@ class Probed:
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedRun:
-    """One recipe of a comparison; what is not defined for it is none."""
+    """One recipe or model of a comparison; what is not defined for it, or not known of it, is none."""
 
-    recipe: str
-    run: Path
+    name: str  # in tables: a recipe's, or the end of a path
+    recipe: str | None
+    run: Path  # or a model directory
+    trained_here: bool = True  # under the comparison's budget; else it existed before
+    same_data: bool | None = True  # whether it was trained on this data; none where that is not known
     parameters: int
-    steps: int
-    tokens: int
-    seconds: float  # of training
-    tokens_per_second: float
+    steps: int | None
+    tokens: int | None
+    seconds: float | None  # of training
+    tokens_per_second: float | None
+    same_tokenizer: bool = True  # as the others; if not, bits per byte alone compare
     masked_loss: Figure | None  # on the fixed masks, nats a hidden token
     masked_accuracy: Figure | None
     hidden_bits_per_byte: Figure | None  # what hidden tokens cost given the others: no likelihood of the text
@@ -358,13 +378,15 @@ class ComparedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Recipes under the same budget."""
+    """Recipes under the same budget, and models that existed before, measured alike."""
 
     path: Path
     data: Path
-    budget: dict[str, float]
+    budget: dict[str, float]  # of each recipe; empty where nothing was trained
     seed: int
+    length: int  # of the rows that tokens were hidden in
     runs: tuple[ComparedRun, ...]
+    notes: tuple[str, ...] = ()  # what keeps some of it from being compared
     plot: Path
 
 

@@ -224,6 +224,7 @@ def compared_run(recipe: str, **known: Figure) -> ComparedRun:
     figures = {"masked_loss": None, "masked_accuracy": None, "hidden_bits_per_byte": None, "text_bits_per_byte": None}
     probed = Probed(kind="tagging", score=FIGURE, untrained=FIGURE, majority=0.0, learnt=600, tested=400)
     return ComparedRun(
+        name=recipe,
         recipe=recipe,
         run=Path("compare") / recipe,
         parameters=7_391_744,
@@ -250,6 +251,7 @@ def test_a_comparison_fits_80_columns_and_says_what_is_not_defined_and_what_is_a
         data=Path("data"),
         budget={"tokens": 2_000_000},
         seed=0,
+        length=128,
         runs=runs,
         plot=Path("compare/compare.png"),
     )
@@ -259,5 +261,9 @@ def test_a_comparison_fits_80_columns_and_says_what_is_not_defined_and_what_is_a
     assert ["bert-small", "2.50", "(2.25–2.75)", "25.0%", "(20.0%–30.0%)", "–"] in lines
     assert ["causal", "–", "–", "2.500", "(2.250–2.750)"] in lines
     assert ["diffusion", "2.50", "(2.25–2.75)", "25.0%", "(20.0%–30.0%)", "≤", "2.500", "(2.250–2.750)"] in lines
+    runs = (replace(runs[0], name="modernbert-mini-with-a-higher-rate-and-a-longer-warmup/seed-0", trained_here=False),)
+    long = printed(replace(made, runs=runs, budget={}, notes=("budgets differ: a 1.0 min, b not known",)))
+    assert "Compared compare  on data, seed 0" in long and "budgets differ: a 1.0 min, b not known" in long
+    assert max(map(len, long.splitlines())) <= 80 and "…" not in long
     assert ["probe", "punctuation", "F1", "of", "tags", "before", "training", "most", "frequent"] in lines
     assert max(map(len, shown.splitlines())) <= 80

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 
 from unmask.console.plan import draw_plan
-from unmask.results import Planned, PlanVsRun, Suggested
+from unmask.results import Planned, PlanVsRun, ProductSpeed, Suggested
 
 PLAN = Planned(
     recipe="base",
@@ -73,3 +73,32 @@ def test_a_plan_is_compared_with_a_run() -> None:
     took = PlanVsRun(run=Path("run"), steps=10, planned=30.0, took=25.0, tokens_planned=4096, tokens=4000)
     text = printed(draw_plan(replace(PLAN, compared=took)))
     assert "Compared run" in text and "30.0 s" in text and "25.0 s  (+20%)" in text
+    assert "does not say what it was computed on" in text
+    other = printed(
+        draw_plan(replace(PLAN, compared=replace(took, hardware="AMD EPYC, 2 threads", same_hardware=False)))
+    )
+    assert "computed on AMD EPYC, 2 threads, which is not what is planned for" in " ".join(other.split())
+    same = printed(draw_plan(replace(PLAN, compared=replace(took, hardware="AMD EPYC", same_hardware=True))))
+    assert "computed on" not in same
+
+
+def test_a_plan_says_what_launching_takes_and_from_which_batch_on_it_no_longer_does() -> None:
+    suggested = replace(PLAN.suggested, fills=20)
+    text = " ".join(printed(draw_plan(replace(PLAN, launches=2076, floor=0.0176, suggested=suggested))).split())
+    assert "≥ 0.0176 s to launch about 2,076 kernels, an estimate" in text
+    assert "from 20 blocks at once on, launching is no longer what takes the time" in text
+    large = printed(draw_plan(replace(PLAN, suggested=replace(suggested, fills=100))))
+    assert "100 blocks at once would fill a device" in " ".join(large.split())
+    assert "blocks at once" not in printed(draw_plan(replace(PLAN, suggested=replace(suggested, fills=8))))
+
+
+def test_a_plan_for_this_machine_says_what_precision_and_threads_would_save() -> None:
+    now = ProductSpeed(precision="float32", threads=2, flops=2.5e11, seconds_per_step=1.0)
+    half = ProductSpeed(precision="bfloat16", threads=2, flops=5e11, seconds_per_step=0.62)
+    one = ProductSpeed(precision="float32", threads=1, flops=1.5e11, seconds_per_step=1.67)
+    text = " ".join(printed(draw_plan(replace(PLAN, products=(now, half, one)))).split())
+    assert "float32, 2 threads, as planned 250.0 GFLOP/s 1 s" in text
+    assert "--precision bfloat16 500.0 GFLOP/s 0.62 s would save 38%" in text
+    assert "OMP_NUM_THREADS=1 150.0 GFLOP/s 1.67 s would take 67% more" in text
+    unknown = printed(draw_plan(replace(PLAN, products=(replace(now, seconds_per_step=None),))))
+    assert "250.0 GFLOP/s" in unknown and "None" not in unknown

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+import unmask
 from unmask.errors import BadInput, Interrupted, Refused
 from unmask.evaluation import compare as module
 from unmask.evaluation.compare import compare
+from unmask.evaluation.contenders import recipe_contender
 from unmask.evaluation.intrinsic import evaluate
 from unmask.planning.cost import cost_of
 from unmask.pretraining.pretrain import Pretraining
@@ -134,8 +136,9 @@ def test_operations_become_as_many_steps_as_they_pay_for(data: Path) -> None:
     from unmask.tokens.store.dataset import Dataset
 
     dataset, small = Dataset.open(data), recipe_named("bert-tiny", length=32, batch_size=8)
-    entry = module.entry_of(small, dataset, 0, Budget(), 7.2 * cost_of(Pretraining.of(dataset, small)).a_step)
-    assert entry.budget == Budget(steps=7)
+    flops = 7.2 * cost_of(Pretraining.of(dataset, small)).a_step
+    contender = recipe_contender(small, dataset, Path("out"), seed=0, budget=Budget(), flops=flops)
+    assert contender.budget == Budget(steps=7)
 
 
 def test_recipes_of_phrases_are_compared_at_once(data: Path, tmp_path: Path) -> None:
@@ -149,11 +152,14 @@ def test_recipes_of_phrases_are_compared_at_once(data: Path, tmp_path: Path) -> 
     ("names", "settings", "line"),
     [
         (("bert-tiny", "bert-tiny"), {}, "--recipes: bert-tiny is named twice"),
-        ((), {}, "nothing to compare: give --recipes"),
+        ((), {}, "nothing to compare: name runs or model directories, or give --recipes"),
         (("bert-tiny",), {"budget": Budget()}, "give one of --minutes, --tokens or --flops"),
         (("bert-tiny",), {"flops": 1e9}, "give one of --minutes, --tokens or --flops"),
         (("bert-tiny",), {"budget": Budget(), "flops": -1.0}, "--flops -1.0: give a number above 0"),
         (("bert-tiny", "xlm-r-tiny"), {}, "xlm-r-tiny: .*--languages file"),
+        ((), {"models": [Path("nowhere")], "budget": Budget()}, "nowhere: does not exist"),
+        ((), {"models": [Path("nowhere")]}, "a budget is for training"),
+        ((), {"models": [Path("a"), Path("b/../a")], "budget": Budget()}, "a: is named twice"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line_before_anything_is_trained(
@@ -162,3 +168,102 @@ def test_what_cannot_be_compared_is_one_line_before_anything_is_trained(
     with pytest.raises(BadInput, match=line):
         run(tmp_path / "out", names, **settings)
     assert not (tmp_path / "out").exists()
+
+
+def test_runs_that_exist_are_measured_as_those_that_are_trained_and_nothing_of_them_is_trained(
+    run: Compares,
+    whole: Comparison,
+    data: Path,
+    tmp_path: Path,
+    before_step: Callable[..., AbstractContextManager[None]],
+) -> None:
+    models = [each.run for each in whole.runs]
+
+    def fail(_learner: object) -> None:
+        raise AssertionError("something is trained")
+
+    with before_step(0, fail):
+        again = run(tmp_path / "out", (), models=models, budget=Budget())
+    assert [each.name for each in again.runs] == list(NAMES) and again.budget == {} and again.notes == ()
+    for before, after in zip(whole.runs, again.runs, strict=True):
+        assert not after.trained_here and after.same_data and after.same_tokenizer
+        for figure in (
+            "masked_loss", "masked_accuracy", "hidden_bits_per_byte", "text_bits_per_byte", "text_bound", "probes",
+            "parameters", "steps", "tokens", "recipe",
+        ):  # fmt: skip
+            assert getattr(after, figure) == getattr(before, figure), (before.name, figure)
+        assert after.seconds == pytest.approx(before.seconds, rel=0.2)
+    assert "side by side" in (again.path / "README.md").read_text()
+
+
+def test_a_model_from_elsewhere_stands_beside_a_recipe_by_its_bits_per_byte(
+    run: Compares, whole: Comparison, make_model: Callable[..., Path], tmp_path: Path
+) -> None:
+    foreign = make_model("bert", "bpe")
+    mixed = run(tmp_path / "out", ("bert-tiny",), models=[foreign, whole.runs[0].run])
+    other, existing, trained = mixed.runs
+    assert (other.name, existing.name, trained.name) == ("bert-bpe", "out/bert-tiny", "bert-tiny")
+    assert other.masked_loss is None and other.masked_accuracy is None and not other.same_tokenizer
+    assert other.hidden_bits_per_byte == evaluate(foreign, mixed.data, length=mixed.length).bits_per_byte
+    assert (other.steps, other.tokens, other.seconds, other.recipe, other.same_data) == (None,) * 5
+    assert set(other.probes) == set(trained.probes) and other.probes["order"].untrained != other.probes["order"].score
+    assert existing.masked_loss == trained.masked_loss is not None and trained.trained_here
+    told = (mixed.path / "README.md").read_text()
+    assert "| bert-bpe | – | – | – |" in told and "hidden, bits a byte" in told
+    assert [note.partition(":")[0] for note in mixed.notes] == ["budgets differ", "bert-bpe", "bert-bpe"]
+    assert "bert-bpe not known" in mixed.notes[0]
+
+
+def test_only_models_with_one_tokenizer_that_is_not_the_datas_compare_among_themselves(
+    run: Compares, make_model: Callable[..., Path], tmp_path: Path
+) -> None:
+    models = [make_model("bert", "bpe"), make_model("roberta", "bpe")]
+    result = run(tmp_path / "out", (), models=models, budget=Budget())
+    assert all(each.masked_loss is not None and each.same_tokenizer for each in result.runs)
+
+
+def test_rows_are_as_long_as_the_shortest_of_them_takes(
+    run: Compares, data: Path, make_model: Callable[..., Path], tmp_path: Path
+) -> None:
+    short = make_model("bert", "wordpiece", max_position_embeddings=24)
+    result = run(tmp_path / "out", ("bert-tiny",), models=[short])
+    assert result.length == 24
+    assert result.runs[1].masked_loss == evaluate(result.runs[1].run, data, length=24).loss
+
+
+def test_a_model_that_cannot_be_compared_is_told_before_anything_is_trained(
+    run: Compares, whole: Comparison, make_model: Callable[..., Path], tmp_path: Path
+) -> None:
+    detector = whole.runs[1].run / "model"
+    with pytest.raises(BadInput, match=r"model: not a whole masked language model.*generator"):
+        run(tmp_path / "out", ("bert-tiny",), models=[detector])
+    writer = whole.runs[2].run / "model"
+    with pytest.raises(BadInput, match="gpt2 is not a masked language model"):
+        run(tmp_path / "out", ("bert-tiny",), models=[writer])
+    assert not (tmp_path / "out").exists()
+    model = tmp_path / "model"
+    shutil.copytree(make_model("bert"), model)
+    run(tmp_path / "out", (), models=[model], budget=Budget())
+    other = make_model("bert", "wordpiece", initializer_range=0.1)
+    shutil.copy(other / "model.safetensors", model)
+    with pytest.raises(Refused, match=r"cannot go on: models.model was"):
+        run(tmp_path / "out", (), models=[model], budget=Budget(), resume=True)
+
+
+def test_the_command_takes_runs_and_the_library_too(
+    whole: Comparison, data: Path, tmp_path: Path, inside: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    bert = whole.runs[0]
+    done = inside("compare", bert.run, "--data", data, "--out", tmp_path / "out", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["runs"][0]["name"] == "bert-tiny"
+    result = unmask.compare(bert.run, data=data, out=tmp_path / "out", resume=True)
+    assert result.runs[0].masked_loss == bert.masked_loss
+    for words, line in (
+        ((tmp_path / "none",), f"{tmp_path / 'none'}: does not exist"),
+        ((), "nothing to compare: name runs"),
+        ((bert.run, "--minutes", 3), "a budget is for training"),
+        ((bert.run, bert.run), "is named twice"),
+        ((tmp_path,), "holds no model"),
+    ):
+        failed = inside("compare", *words, "--data", data, "--out", tmp_path / "other")
+        assert (failed.returncode, failed.stderr.count("\n")) == (3, 1) and line in failed.stderr

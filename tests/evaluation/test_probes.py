@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
 
+from unmask import progress
 from unmask.evaluation import probes
 from unmask.evaluation.features import load_encoder
 from unmask.evaluation.probes import f1_figure, fit_classifier, majority_score, probe_score, rows_of
@@ -93,3 +96,16 @@ def test_rare_tags_are_found_though_saying_none_of_them_is_right_more_often() ->
     half, documents = slice(0, 500), np.arange(1000)
     said = fit_classifier(vectors[half], labels[half], documents[half]).predict(vectors[500:])
     assert f1_figure(labels[500:], said, documents[500:]).value > 0.35
+
+
+def test_a_probe_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "NOW_AND_THEN", 0.0)
+    monkeypatch.setattr(progress, "SHORT", 0.0)
+    page = io.StringIO()
+    labels, documents = np.array(["a", "b"] * 38), np.arange(76)
+    with progress.show_progress(Console(file=page, width=80)):
+        fit_classifier(RNG.normal(size=(76, 3)), labels, documents, title="Probing order")
+    lines = page.getvalue().splitlines()
+    assert [line.split()[2] for line in lines[1:5]] == ["20%", "40%", "60%", "80%"]
+    assert lines[0].startswith("Probing order") and lines[-1].startswith("✓ Probing order")
+    assert "76 labels" in lines[-1]

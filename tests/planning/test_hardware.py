@@ -9,7 +9,10 @@ import pytest
 import torch
 
 from unmask.errors import BadInput
-from unmask.planning.hardware import ACCELERATORS, hardware_named, this_machine
+from unmask.planning.hardware import ACCELERATORS, fastest_precision, hardware_named, this_machine, was_computed_on
+from unmask.results import ProductSpeed
+from unmask.training.machine.computing import Machine, machine_of
+from unmask.training.machine.processor import half_precision_works
 
 
 @pytest.mark.parametrize("line", ["8xA100", "8 x a100", "8×NVIDIA A100-SXM4-80GB", "8*A100 80GB"])
@@ -49,3 +52,44 @@ def test_this_machine_has_the_memory_that_the_system_tells_and_the_speed_of_its_
         matrix @ matrix
         seconds.append(time.perf_counter() - begun)
     assert 0.05 < here.peak / (2 * 512**3 / min(seconds)) < 20  # other products, on a machine that may be busy
+
+
+def test_products_are_measured_as_planned_in_the_other_precision_and_on_other_threads() -> None:
+    before = torch.get_num_threads()
+    for precision, other in (("float32", "bfloat16"), ("bfloat16", "float32")):
+        here = this_machine(precision)
+        ways = [(product.precision, product.threads) for product in here.products]
+        assert ways[:2] == [(precision, before), (other, before)] and len(set(ways)) == len(ways)
+        assert {kind for kind, _ in ways[2:]} <= {precision}
+        assert here.peak == here.products[0].flops and all(product.flops > 0 for product in here.products)
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(("times", "precision"), [(0.25, "float32"), (1.2, "float32"), (2.0, "bfloat16")])
+def test_bfloat16_is_suggested_where_its_products_are_much_faster(times: float, precision: str) -> None:
+    speeds = (("float32", 2, 1e9), ("bfloat16", 2, times * 1e9), ("float32", 1, 1e8))
+    products = [ProductSpeed(precision=kind, threads=threads, flops=flops) for kind, threads, flops in speeds]
+    assert fastest_precision(products) == (precision if half_precision_works() else "float32")
+
+
+@pytest.mark.parametrize(
+    ("name", "processes", "planned", "same"),
+    [
+        ("NVIDIA A100-SXM4-80GB", 8, "8xA100", True),
+        ("NVIDIA A100-SXM4-80GB", 1, "8xA100", False),
+        ("NVIDIA A100-SXM4-40GB", 1, "A100", False),
+        ("Tesla V100-SXM2-32GB", 1, "V100", True),
+        ("NVIDIA H100 80GB HBM3", 1, "H100", True),
+        ("NVIDIA H100 PCIe", 1, "H100", False),
+        ("NVIDIA RTX A6000", 2, "2xA6000", True),
+        ("NVIDIA GeForce RTX 4090", 1, "4090", True),
+        ("Tesla T4", 1, "100TFLOPS/16GB", None),
+    ],
+)
+def test_a_run_was_computed_on_what_its_driver_calls_it(
+    name: str, processes: int, planned: str, same: bool | None
+) -> None:
+    machine = Machine(device="cuda", name=name, threads=8, processes=processes)
+    assert was_computed_on(machine, hardware_named(planned)) is same
+    assert was_computed_on(machine, None) is False
+    assert was_computed_on(machine_of(torch.device("cpu")), None) is True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -21,7 +21,9 @@ def draw_table(heads: tuple[str, ...], rows: Iterable[tuple[str | Text, ...]], n
     """Rows under their heads; `numbers` are the columns that are set to the right."""
     grid = Table(box=box.SIMPLE_HEAD, show_header=any(heads), show_edge=False, padding=(0, 1))
     for place, head in enumerate(heads):
-        grid.add_column(head, justify="right" if place in numbers else "left")
+        # a name that is too long goes on below, for the rest of it may be what tells it from others
+        overflow: Literal["fold", "ellipsis"] = "fold" if place == 0 else "ellipsis"
+        grid.add_column(head, justify="right" if place in numbers else "left", overflow=overflow)
     for row in rows:
         grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return grid

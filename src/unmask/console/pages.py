@@ -213,19 +213,20 @@ draw_result.register(Planned, draw_plan)
 
 @draw_result.register
 def _(result: Comparison) -> RenderableType:
-    budget = ", ".join(f"{value:,.10g} {name}" for name, value in result.budget.items())
+    budget = "".join(f"{value:,.10g} {name} each, " for name, value in result.budget.items())
     return draw_page(
-        title_line("Compared", result.path, f"on {result.data}, {budget} each, seed {result.seed}"),
+        title_line("Compared", result.path, f"on {result.data}, {budget}seed {result.seed}"),
         *(draw_table(heads, rows, numbers=tuple(range(1, len(heads)))) for heads, rows in comparison_tables(result)),
+        *(Padding(Text(note, style="yellow"), (0, 1)) for note in result.notes),
         Padding(Text(NOT_DEFINED), (0, 1)),
         fact_line("plot", str(result.plot)),
-        next_command(f"unmask runs {result.path}"),
+        *([next_command(f"unmask runs {result.path}")] if any(run.trained_here for run in result.runs) else []),
     )
 
 
 NOT_DEFINED = (
-    "– is not defined: a model that restores no masks has no masked loss, and one that gives a text no probability no "
-    "bits for it. One seed each: intervals know the text that was measured on, not another training."
+    "– is not known or not defined: a model that restores no masks has no masked loss, and one that gives a text no "
+    "probability no bits for it. One seed each: intervals know the text that was measured on, not another training."
 )
 
 

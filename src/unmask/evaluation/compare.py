@@ -1,32 +1,44 @@
-"""Recipes side by side: each trained under the same budget on the same data, and asked the same.
+"""Recipes and models side by side: recipes trained under the same budget on the same data, and all asked the same.
 
-In: a data directory, recipes and a budget. Out: `Comparison`, and a directory with an ordinary run for each recipe,
-`compare.json`, `README.md` and `compare.png`. What was found out is never found out again: killed, it goes on.
+In: a data directory, recipes and a budget, and models that exist. Out: `Comparison`, and a directory with an ordinary
+run for each recipe, `compare.json`, `README.md` and `compare.png`. What was found out is never found out again: killed,
+it goes on.
 """
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from rich.markup import escape
 
 from unmask.errors import BadInput
 from unmask.evaluation import intrinsic
 from unmask.evaluation.chart import draw_chart
-from unmask.evaluation.comparison_tables import comparison_tables
-from unmask.evaluation.features import encoder_of, load_encoder
+from unmask.evaluation.comparison_tables import comparison_notes, comparison_tables
+from unmask.evaluation.contenders import (
+    Contender,
+    contender_names,
+    model_contender,
+    recipe_contender,
+    tokenizer_digest,
+    trained_before,
+    untrained_encoder,
+    weights_digest,
+)
+from unmask.evaluation.features import load_encoder
 from unmask.evaluation.ledger import Ledger, open_ledger
 from unmask.evaluation.likelihood import bits_per_byte
 from unmask.evaluation.probes import majority_score, probe_score
 from unmask.evaluation.questions import ProbeTask, labelled_texts, order_task, punctuation_task, tagged_words
 from unmask.files import explain_disk_errors, sha256_of, write_json
-from unmask.planning.cost import cost_of
-from unmask.pretraining.pretrain import Pretraining, pretrain
+from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.settings import Recipe
 from unmask.progress import say
 from unmask.results import ComparedRun, Comparison, Figure, Probed, to_plain
+from unmask.runs.directory import BEST, CHECKPOINTS
 from unmask.tokens.held_out import HELD_OUT_LENGTH
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint
@@ -36,36 +48,26 @@ from unmask.training.session import Session
 
 AGAIN = "the same command with --resume"
 FLAGS = {"seed": "--seed", **{f"budget.{name}": f"--{name}" for name in ("minutes", "steps", "tokens", "flops")}}
-GENERATOR, MODEL = "generator", "model"  # of the directories a run exports, the first is the masked LM if it is there
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A recipe, and what can be said of it before it is trained."""
-
-    recipe: Recipe
-    budget: Budget
-    masked: str | None  # the directory of its run that restores masked tokens; none where nothing does
-    bound: bool  # whether what it says of a text's likelihood is a bound
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What all recipes have in common."""
+    """What all of them have in common."""
 
     dataset: Dataset
     out: Path
-    seed: int
+    length: int  # of the rows that tokens are hidden in
+    tokenizer: str  # of those whose loss and accuracy compare
     questions: tuple[ProbeTask, ...]
     ledger: Ledger
     interruption: Interruption
 
-    def once(self, entry: Entry, stage: str, find: Any) -> Any:
-        """Find something out about a recipe, if it is not known; then is a good moment to stop."""
-        answer = self.ledger.once(f"{entry.recipe.name}: {stage}", find)
+    def once(self, contender: Contender, stage: str, find: Any) -> Any:
+        """Find something out about one of them, if it is not known; then is a good moment to stop."""
+        answer = self.ledger.once(f"{contender.name}: {stage}", find)
         if self.interruption.pending:
             raise self.interruption.error(
-                f"stopped after {stage} of {entry.recipe.name}, saved in {self.out}; to go on: {AGAIN}"
+                f"stopped after {stage} of {contender.name}, saved in {self.out}; to go on: {AGAIN}"
             )
         return answer
 
@@ -76,35 +78,43 @@ def compare(
     recipes: Sequence[Recipe],
     budget: Budget,
     *,
+    models: Sequence[Path] = (),
     flops: float | None = None,
     seed: int = 0,
     probe_texts: Path | None = None,
     probe_tags: Path | None = None,
     resume: bool = False,
 ) -> Comparison:
-    """Train recipes under one budget, of time, tokens or floating-point work, and ask them the same."""
-    check_comparison(recipes, budget, flops)
+    """Train recipes under one budget, of time, tokens or floating-point work; ask them and existing models the same."""
+    check_comparison(recipes, models, budget, flops)
+    names = contender_names(models, taken=[recipe.name for recipe in recipes])
     dataset = Dataset.open(data)
     questions = probe_tasks(dataset, probe_texts, probe_tags)
-    entries = [entry_of(recipe, dataset, seed, budget, flops) for recipe in recipes]
-    settings = {
+    existing = [model_contender(path, name, dataset) for path, name in zip(models, names, strict=True)]
+    trained = [recipe_contender(recipe, dataset, out, seed=seed, budget=budget, flops=flops) for recipe in recipes]
+    contenders = [*existing, *trained]
+    settings: dict[str, Any] = {
         "recipes": {recipe.name: asdict(recipe) for recipe in recipes},
+        "models": {contender.name: weights_digest(contender) for contender in existing},
         "data": dataset.fingerprint,
         "budget": {**asdict(budget), "flops": flops},
         "seed": seed,
         "files": [sha256_of(file) for file in (probe_texts, probe_tags) if file is not None],
     }
+    length = min([HELD_OUT_LENGTH, *(contender.length for contender in contenders if contender.length)])
+    tokenizer = common_tokenizer(contenders, dataset)
     with open_ledger(out, settings, resume=resume, flags=FLAGS) as ledger, interruptible() as interruption:
-        setting = Setting(dataset, out, seed, questions, ledger, interruption)
-        runs = tuple(compared_run(entry, setting) for entry in entries)
+        setting = Setting(dataset, out, length, tokenizer, questions, ledger, interruption)
         comparison = Comparison(
             path=out,
             data=data,
-            budget={name: value for name, value in settings["budget"].items() if value is not None},  # type: ignore[attr-defined]
+            budget={name: value for name, value in settings["budget"].items() if value is not None},
             seed=seed,
-            runs=runs,
+            length=length,
+            runs=tuple(compared_run(contender, setting) for contender in contenders),
             plot=out / "compare.png",
         )
+        comparison = replace(comparison, notes=tuple(comparison_notes(comparison)))
         write_json(out / "compare.json", to_plain(asdict(comparison)))
         with explain_disk_errors(out):
             comparison.plot.write_bytes(draw_chart(comparison))
@@ -112,26 +122,39 @@ def compare(
     return comparison
 
 
+def common_tokenizer(contenders: Sequence[Contender], dataset: Dataset) -> str:
+    """Whose loss and accuracy are set side by side: those with the data's tokenizer, else with the first one's."""
+    tokenizers = [contender.tokenizer for contender in contenders if contender.masked is not None]
+    own = tokenizer_digest(dataset.tokenizer())
+    return own if own in tokenizers or not tokenizers else tokenizers[0]
+
+
 def comparison_readme(comparison: Comparison) -> str:
     """The tables, in Markdown."""
-    sections = [f"# {', '.join(run.recipe for run in comparison.runs)}, under the same budget"]
+    equal = ", under the same budget" if all(run.trained_here for run in comparison.runs) else ", side by side"
+    sections = [f"# {', '.join(run.name for run in comparison.runs)}{equal}"]
     sections.append(
         "What is defined for each of them, with 95 % intervals; one seed. `compare.json` has the same and more."
     )
     for heads, lines in comparison_tables(comparison):
         rule = ["---", *["---:"] * (len(heads) - 1)]
         sections.append("\n".join(f"| {' | '.join(row)} |" for row in (heads, rule, *lines)))
+    sections += [f"- {note}" for note in comparison.notes]
     return "\n\n".join([*sections, f"![compare.png]({comparison.plot.name})"]) + "\n"
 
 
-def check_comparison(recipes: Sequence[Recipe], budget: Budget, flops: float | None) -> None:
+def check_comparison(recipes: Sequence[Recipe], models: Sequence[Path], budget: Budget, flops: float | None) -> None:
     """Refuse what cannot be meant."""
     names = [recipe.name for recipe in recipes]
-    if not names:
-        raise BadInput("nothing to compare: give --recipes bert,electra and so on")
+    if not names and not models:
+        raise BadInput("nothing to compare: name runs or model directories, or give --recipes bert,electra and so on")
     if twice := [name for name in names if names.count(name) > 1]:
         raise BadInput(f"--recipes: {twice[0]} is named twice")
-    if budget.is_set == (flops is not None):
+    if not names and (budget.is_set or flops is not None):
+        raise BadInput(
+            "a budget is for training, and models that exist are not trained: leave it out, or give --recipes"
+        )
+    if names and budget.is_set == (flops is not None):
         raise BadInput("how long? give one of --minutes, --tokens or --flops")
     if flops is not None and not flops > 0:
         raise BadInput(f"--flops {flops}: give a number above 0")
@@ -150,85 +173,86 @@ def probe_tasks(dataset: Dataset, probe_texts: Path | None, probe_tags: Path | N
     return tuple(tasks)
 
 
-def entry_of(recipe: Recipe, dataset: Dataset, seed: int, budget: Budget, flops: float | None) -> Entry:
-    """Look at a recipe as it would begin; one that cannot is told before anything is trained."""
-    try:
-        pretraining = Pretraining.of(dataset, recipe, seed)
-        pretraining.job()
-    except BadInput as error:
-        raise BadInput(f"{recipe.name}: {error}") from error
-    learner, objective = pretraining.learner(), pretraining.objective
-    exported = objective.exports(learner)
-    restores = objective.masked_lm(learner) is not None
-    masked = None if not restores else GENERATOR if GENERATOR in exported else MODEL
-    if flops is not None:
-        budget = Budget(steps=max(1, round(flops / cost_of(pretraining).a_step)))
-    gc.collect()  # models have cycles, and the next one wants their memory
-    return Entry(recipe, budget, masked, "bound" in objective.terms)
-
-
-def compared_run(entry: Entry, setting: Setting) -> ComparedRun:
-    """One recipe: trained, measured and asked."""
-    run, recipe = setting.out / entry.recipe.name, entry.recipe
-    say(f"[bold cyan]{recipe.name}[/]")
-
-    def train() -> Any:
-        data, budget = setting.dataset.path, entry.budget
-        return to_plain(asdict(pretrain(data, run, recipe, budget, seed=setting.seed, resume=True, again=AGAIN)))
-
-    training = setting.once(entry, "training", train)
+def compared_run(contender: Contender, setting: Setting) -> ComparedRun:
+    """One of them: trained if it has to be, measured and asked."""
+    say(f"[bold cyan]{escape(contender.name)}[/]")
+    if contender.budget is None:
+        training = setting.once(contender, "history", lambda: trained_before(contender))
+    else:
+        training = setting.once(contender, "training", lambda: train(contender, setting))
     masked = None
-    if entry.masked:
-        masked = setting.once(entry, "masks", lambda: mask_figures(run / str(entry.masked), entry, setting))
-    text = setting.once(entry, "likelihood", lambda: likelihood(run, training["steps"], entry, setting))
+    if contender.masked is not None:
+        masked = setting.once(contender, "masks", lambda: mask_figures(contender, setting))
+    text = setting.once(contender, "likelihood", lambda: likelihood(contender, training["steps"]))
+    tokens, seconds = training["tokens"], training["seconds"]
+    same_tokenizer = contender.tokenizer == setting.tokenizer
+    by_token = masked if same_tokenizer else None
+    fingerprint = contender.description.get("data")
     return ComparedRun(
-        recipe=recipe.name,
-        run=run,
+        name=contender.name,
+        recipe=contender.recipe,
+        run=contender.path,
+        trained_here=contender.budget is not None,
+        same_data=contender.budget is not None or (fingerprint and fingerprint == setting.dataset.fingerprint),
         parameters=training["parameters"],
         steps=training["steps"],
-        tokens=training["tokens"],
-        seconds=training["seconds"],
-        tokens_per_second=training["tokens"] / max(1e-9, training["seconds"]),
-        masked_loss=figure_from_json(masked and masked["loss"]),
-        masked_accuracy=figure_from_json(masked and masked["accuracy"]),
+        tokens=tokens,
+        seconds=seconds,
+        tokens_per_second=tokens / max(1e-9, seconds) if tokens and seconds else None,
+        same_tokenizer=same_tokenizer or masked is None,
+        masked_loss=figure_from_json(by_token and by_token["loss"]),
+        masked_accuracy=figure_from_json(by_token and by_token["accuracy"]),
         hidden_bits_per_byte=figure_from_json(masked and masked["bits_per_byte"]),
         text_bits_per_byte=figure_from_json(text),
-        text_bound=entry.bound,
+        text_bound=contender.bound,
         figures=training["figures"],
-        probes={question.name: probe_result(question, run, entry, setting) for question in setting.questions},
+        probes={question.name: probe_result(question, contender, setting) for question in setting.questions},
     )
 
 
-def mask_figures(model: Path, entry: Entry, setting: Setting) -> dict[str, Any]:
+def train(contender: Contender, setting: Setting) -> Any:
+    """Train a recipe, or go on where it was stopped."""
+    pretraining, budget = contender.pretraining, contender.budget
+    assert pretraining is not None and budget is not None
+    trained = pretrain(
+        setting.dataset.path,
+        contender.path,
+        pretraining.recipe,
+        budget,
+        seed=pretraining.seed,
+        resume=True,
+        again=AGAIN,
+    )
+    return to_plain(asdict(trained))
+
+
+def mask_figures(contender: Contender, setting: Setting) -> dict[str, Any]:
     """What it makes of the fixed masks."""
-    length = min(HELD_OUT_LENGTH, entry.recipe.settings.length)
-    result = intrinsic.evaluate(model, setting.dataset.path, length=length)
+    assert contender.masked is not None
+    result = intrinsic.evaluate(contender.masked, setting.dataset.path, length=setting.length)
     return {"loss": asdict(result.loss), "accuracy": asdict(result.top1), "bits_per_byte": asdict(result.bits_per_byte)}
 
 
-def likelihood(run: Path, steps: int, entry: Entry, setting: Setting) -> dict[str, float] | None:
-    """What held-out text costs it, where its objective says so."""
-    pretraining = Pretraining.of(setting.dataset, entry.recipe, setting.seed)
-    session = Session.begin(pretraining.job(), steps)
-    newest = checkpoint.newest(run / "checkpoints")
-    if newest is None:
+def likelihood(contender: Contender, steps: int | None) -> dict[str, float] | None:
+    """What held-out text costs it, where its objective says so and it was trained on this data."""
+    pretraining = contender.pretraining
+    best = contender.description.get("keeps_best")
+    moment = None if pretraining is None else checkpoint.newest(contender.path / (BEST if best else CHECKPOINTS))
+    if pretraining is None or moment is None or steps is None:
         return None
-    session.restore(newest)
+    session = Session.begin(pretraining.job(), steps)
+    session.restore_weights(moment)
     cost = bits_per_byte(session.learner, pretraining.validation(session.learner))
     return None if cost is None else asdict(cost)
 
 
-def probe_result(question: ProbeTask, run: Path, entry: Entry, setting: Setting) -> Probed:
+def probe_result(question: ProbeTask, contender: Contender, setting: Setting) -> Probed:
     """What can be read off its vectors, after training and before."""
-
-    def untrained() -> dict[str, float]:
-        pretraining = Pretraining.of(setting.dataset, entry.recipe, setting.seed)
-        model = pretraining.objective.exports(pretraining.learner())[MODEL].model
-        return asdict(probe_score(encoder_of(model, setting.dataset.tokenizer()), question))
-
     name, test_count = question.name, int(question.is_test.sum())
-    score = setting.once(entry, name, lambda: asdict(probe_score(load_encoder(run / MODEL), question)))
-    before = setting.once(entry, f"{name} before training", untrained)
+    score = setting.once(contender, name, lambda: asdict(probe_score(load_encoder(contender.probed), question)))
+    before = setting.once(
+        contender, f"{name} before training", lambda: asdict(probe_score(untrained_encoder(contender), question))
+    )
     return Probed(
         kind=question.kind,
         score=Figure(**score),

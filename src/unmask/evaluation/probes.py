@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from unmask.evaluation.features import Encoder, text_vectors, word_vectors
 from unmask.evaluation.questions import NONE, ProbeTask
+from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Figure
 
@@ -66,7 +67,9 @@ def probe_score(encoder: Encoder, question: ProbeTask) -> Figure:
     """How well a linear probe on a model's vectors answers a question."""
     rows, vectors = rows_of(question), vectors_of(encoder, question)
     train, test = ~rows.is_test, rows.is_test
-    classifier = fit_classifier(vectors[train], rows.labels[train], rows.documents[train])
+    classifier = fit_classifier(
+        vectors[train], rows.labels[train], rows.documents[train], title=f"Probing {question.name}"
+    )
     return f1_figure(rows.labels[test], classifier.predict(vectors[test]), rows.documents[test])
 
 
@@ -78,7 +81,7 @@ def majority_score(question: ProbeTask) -> float:
     return f1_figure(true, np.full(len(true), labels[counts.argmax()]), rows.documents[rows.is_test]).value
 
 
-def fit_classifier(vectors: Reals, labels: Labels, documents: Integers) -> Pipeline:
+def fit_classifier(vectors: Reals, labels: Labels, documents: Integers, *, title: str = "Probing") -> Pipeline:
     """A logistic regression on standardised vectors, with the settings that serve a fifth of the documents best."""
     aside = np.isin(documents, np.unique(documents)[::5])
     use = np.flatnonzero(~aside)
@@ -87,10 +90,15 @@ def fit_classifier(vectors: Reals, labels: Labels, documents: Integers) -> Pipel
 
     def held_out_f1(choice: tuple[float, str | None]) -> float:
         predictions = _fit(choice, vectors[use], labels[use]).predict(vectors[aside])
+        step(1)
         return float(_f1(confusions(labels[aside], predictions).sum(1)))
 
-    best = max(choices, key=held_out_f1) if len(np.unique(labels[use])) > 1 else choices[0]
-    return _fit(best, vectors, labels)
+    with task(title, total=len(choices) + 1) as step:  # each takes seconds, and where words are tagged a minute
+        step(note=f"{len(labels):,} labels, {len(choices)} trials and the last")
+        best = max(choices, key=held_out_f1) if len(np.unique(labels[use])) > 1 else choices[0]
+        classifier = _fit(best, vectors, labels)
+        step(1, note=f"{len(labels):,} labels")
+    return classifier
 
 
 def _fit(choice: tuple[float, str | None], vectors: Reals, labels: Labels) -> Pipeline:

@@ -78,6 +78,12 @@ def _config(directory: Path) -> PreTrainedConfig:
     return config
 
 
+def is_masked_lm(directory: Path) -> bool:
+    """Whether a model directory is of a kind that fills blanks."""
+    config = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+    return type(config) in MODEL_FOR_MASKED_LM_MAPPING
+
+
 def _model(directory: Path, config: PreTrainedConfig) -> PreTrainedModel:
     if not any((directory / name).is_file() for name in WEIGHTS):
         if pickles := sorted(directory.glob("pytorch_model*.bin")):

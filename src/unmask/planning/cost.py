@@ -2,8 +2,9 @@
 
 In: a recipe, and data or at least the size of a vocabulary. Out: counts that are exact for the model as it is built:
 the learner is built on torch's meta device, where tensors have shapes and no content, and the recipe's own objective is
-run forward and backward on the run's own micro-batches, while the operations of every matrix product and the bytes of
-everything kept for backward are counted. Where an objective has to look at numbers, a few rows are computed instead.
+run forward and backward on the run's own micro-batches, while the operations of every matrix product, the bytes of
+everything kept for backward and the kernels that a GPU would be given are counted. Where an objective has to look at
+numbers, a few rows are computed instead.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from unmask.corruption.schedule import parse_schedule
+from unmask.planning.launches import LaunchCounter, optimizer_launches
 from unmask.pretraining.feed import Feed
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.settings import Recipe
@@ -31,7 +33,9 @@ from unmask.tokens.spans.marked import Spans
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.shards import Shards
 from unmask.training.job import MicroBatch, micro_batches_of
+from unmask.training.machine.computing import Computing, make_ready
 from unmask.training.optimizer import Muon, Optimizer, OptimizerPart, orthogonalize
+from unmask.training.precision import Precision
 
 LOOKS = 5  # micro-batches that are counted, spread over the run: rates and objectives change on the way
 FLOAT = 4  # bytes of a weight, a gradient, a number of the optimizer's state
@@ -52,6 +56,9 @@ class Cost:
     activations: int  # bytes kept for the backward pass of a micro-batch, at the most
     logits: int  # bytes of what is as wide as the vocabulary; its gradient takes its place
     micro_batches: int  # in a step
+    launches: int  # kernels of a micro-batch, forward and backward, where products are float32
+    optimizer_launches: int
+    matrices: int  # weights that are multiplied by
 
     @property
     def a_step(self) -> float:
@@ -78,10 +85,8 @@ def cost_of(pretraining: Pretraining, *, steps: int = 1000) -> Cost:
     try:
         costs = [micro_batch_cost(learner, micro_batch, vocabulary) for micro_batch in _looks(feed)]
     except (RuntimeError, NotImplementedError):  # an objective that draws or compares needs numbers: a few rows of them
-        computed, batches = pretraining.learner().train(), feed.preparer
-        rows = max(1, min(batches.micro_batch, SMALL_BATCH_TOKENS // batches.length))
-        small = replace(feed, preparer=replace(batches, micro_batch=rows))
-        factor = batches.micro_batch / rows
+        computed, small = pretraining.learner().train(), _few_rows(feed)
+        factor = feed.preparer.micro_batch / small.preparer.micro_batch
         costs = [micro_batch_cost(computed, micro_batch, vocabulary).times(factor) for micro_batch in _looks(small)]
     muon = [matrix for part in optimizer.parts if isinstance(part.optimizer, Muon) for matrix in part.parameters]
     return Cost(
@@ -94,6 +99,9 @@ def cost_of(pretraining: Pretraining, *, steps: int = 1000) -> Cost:
         activations=max(cost.activations for cost in costs),
         logits=max(cost.logits for cost in costs),
         micro_batches=feed.micro_batches,
+        launches=max(cost.launches for cost in costs),
+        optimizer_launches=optimizer_launches(optimizer),
+        matrices=sum(parameter.ndim > 1 for parameter in learner.parameters()),
     )
 
 
@@ -112,15 +120,15 @@ class MicroBatchCost:
     backward: int = 0
     activations: int = 0
     logits: int = 0
+    launches: int = 0
     storages: set[int] = field(default_factory=set)
     alive: list[Tensor] = field(default_factory=list)  # a storage that is gone may give its place to another
 
     def times(self, factor: float) -> MicroBatchCost:
-        """So many of the same."""
+        """With so many times as many rows: all of it grows but the number of kernels."""
         forward, backward = int(factor * self.forward), int(factor * self.backward)
-        return MicroBatchCost(
-            self.vocabulary, forward, backward, int(factor * self.activations), int(factor * self.logits)
-        )
+        activations, logits = int(factor * self.activations), int(factor * self.logits)
+        return MicroBatchCost(self.vocabulary, forward, backward, activations, logits, self.launches)
 
     def keep(self, tensor: Tensor) -> Tensor:
         """Count what is kept for backward, each storage once."""
@@ -140,15 +148,34 @@ def micro_batch_cost(learner: Module, micro_batch: MicroBatch, vocabulary: int) 
     cost = MicroBatchCost(
         vocabulary, storages={parameter.untyped_storage()._cdata for parameter in learner.parameters()}
     )
-    with FlopCounterMode(display=False) as flops, CountedAttention():
+    with LaunchCounter() as counter, FlopCounterMode(display=False) as flops, CountedAttention():
         with saved_tensors_hooks(cost.keep, lambda tensor: tensor):
             outcome = micro_batch.objective.outcome(learner, micro_batch.batch)
         cost.forward = flops.get_total_flops()
         torch.stack([loss.sum() for loss in outcome.losses.values()]).sum().backward()
         cost.backward = flops.get_total_flops() - cost.forward
+    cost.launches = counter.launches
     cost.alive.clear()
     learner.zero_grad(set_to_none=True)
     return cost
+
+
+def kept_on_processor(pretraining: Pretraining, computing: Computing) -> tuple[int, int]:
+    """Bytes that a micro-batch keeps for backward on this machine's processors, and of them those of logits.
+
+    Computed on a few rows: which numbers a layer keeps in half precision is up to the kernels that compute it here.
+    """
+    feed = _few_rows(pretraining.feed(steps=1))
+    factor = (
+        min(pretraining.recipe.settings.micro_batch, pretraining.recipe.settings.batch_size) / feed.preparer.micro_batch
+    )
+    learner = make_ready(pretraining.learner(), computing, torch.device("cpu")).train()
+    parameters = {parameter.untyped_storage()._cdata for parameter in learner.parameters()}
+    cost = MicroBatchCost(pretraining.dataset.vocabulary.size, storages=parameters)
+    (micro_batch,) = _looks(feed)
+    with saved_tensors_hooks(cost.keep, lambda tensor: tensor), Precision(computing.precision).casting():
+        micro_batch.objective.outcome(learner, micro_batch.batch)
+    return int(factor * cost.activations), int(factor * cost.logits)
 
 
 class CountedAttention(TorchFunctionMode):
@@ -189,6 +216,13 @@ def _looks(feed: Feed) -> list[MicroBatch]:
     """A micro-batch each from places all over the run."""
     places = sorted({round(step) for step in np.linspace(0, feed.steps - 1, LOOKS)})
     return [micro_batches_of(feed, step, [place % feed.micro_batches])[0] for place, step in enumerate(places)]
+
+
+def _few_rows(feed: Feed) -> Feed:
+    """The same micro-batches with few rows, where they have to be computed."""
+    batches = feed.preparer
+    rows = max(1, min(batches.micro_batch, SMALL_BATCH_TOKENS // batches.length))
+    return replace(feed, preparer=replace(batches, micro_batch=rows))
 
 
 class ImaginedDataset(Dataset):

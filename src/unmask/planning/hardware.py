@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
 
 import torch
 
 from unmask.errors import BadInput
+from unmask.results import ProductSpeed
+from unmask.training.machine.computing import Machine, machine_of
 from unmask.training.machine.processor import half_precision_works
 from unmask.training.precision import PRECISIONS
 
@@ -72,6 +76,7 @@ class Hardware:
     peak: float  # operations a second on each device
     precision: str  # in which products are computed at that speed
     processor: bool = False  # a CPU, which is busy with little
+    products: tuple[ProductSpeed, ...] = ()  # of this machine, measured: as planned, then otherwise
 
 
 def hardware_named(line: str, precision: str | None = None) -> Hardware:
@@ -115,22 +120,47 @@ def _find_accelerator(device: str, line: str) -> tuple[str, Accelerator]:
 
 
 def _letters(name: str) -> str:
-    """A name without what people spell differently."""
-    return re.sub(r"[^a-z0-9]|nvidia|amd|geforce|sxm\d?|80gb$", "", name.lower())
+    """A name without what people and drivers spell differently.
+
+    >>> _letters("NVIDIA A100-SXM4-80GB"), _letters("Tesla V100-SXM2-16GB"), _letters("NVIDIA H100 80GB HBM3")
+    ('a100', 'v10016gb', 'h100')
+    """
+    return re.sub(r"[^a-z0-9]|nvidia|tesla|amd|instinct|geforce|sxm\d?|hbm\d\w?|(80|32)gb\b", "", name.lower())
+
+
+def was_computed_on(machine: Machine, planned: Hardware | None) -> bool | None:
+    """Whether a run's machine is what is planned for, or this one; none where only figures are planned for."""
+    if planned is None:
+        return machine == machine_of(torch.device("cpu"))
+    device = planned.name.partition(" × ")[2]
+    if UNNAMED.fullmatch(device):
+        return None
+    names = (_letters(machine.name), _letters(machine.name).removeprefix("rtx"))
+    return machine.device != "cpu" and machine.processes == planned.devices and _letters(device) in names
 
 
 def this_machine(precision: str = SINGLE) -> Hardware:
-    """This machine's processors: all of their memory, and the speed of a product as it is just now."""
-    threads = torch.get_num_threads()
-    if precision != SINGLE:
-        half_precision_works()
+    """This machine's processors: all of their memory, and the speed of a product as it is just now.
+
+    Beside it stands how fast products are in the other precision, and on one thread or on all.
+    """
+    half_precision_works()  # asked before the first product, or it is too late
+    threads, cores = torch.get_num_threads(), os.cpu_count() or 1
+    ways = [(precision, threads)]
+    ways += [(kind, threads) for kind in (SINGLE, "bfloat16") if kind != precision]
+    ways += [(precision, count) for count in sorted({1, cores} - {threads})]
+    products = tuple(
+        ProductSpeed(precision=kind, threads=count, flops=speed)
+        for (kind, count), speed in zip(ways, product_speeds(ways), strict=True)
+    )
     return Hardware(
         name=f"this machine, {threads} thread{'' if threads == 1 else 's'}",
         devices=1,
         memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        peak=product_speed(precision),
+        peak=products[0].flops,
         precision=precision,
         processor=True,
+        products=products,
     )
 
 
@@ -147,8 +177,28 @@ def product_speed(precision: str, *, seconds: float = float("inf"), side: int = 
     return 2 * side**3 / best
 
 
-def fastest_here() -> str:
+def product_speeds(ways: Sequence[tuple[str, int]]) -> list[float]:
+    """Operations a second of a matrix product in each precision on so many threads, the best of a few trials.
+
+    They take turns, so that whatever else the machine does falls on all of them.
+    """
+    matrices = [torch.ones(SIDE, SIDE, dtype=PRECISIONS[precision]) for precision, _ in ways]
+    best, before = [inf] * len(ways), torch.get_num_threads()
+    try:
+        for _ in range(TRIALS):
+            for place, (matrix, (_, threads)) in enumerate(zip(matrices, ways, strict=True)):
+                torch.set_num_threads(threads)
+                start = time.perf_counter()
+                matrix @ matrix
+                best[place] = min(best[place], time.perf_counter() - start)
+    finally:
+        torch.set_num_threads(before)
+    return [2 * SIDE**3 / seconds for seconds in best]
+
+
+def fastest_precision(products: Sequence[ProductSpeed]) -> str:
     """The precision to train in on this machine: bfloat16 where its products are so much faster that steps are too."""
-    if not half_precision_works():
+    speeds = {product.precision: product.flops for product in products if product.threads == products[0].threads}
+    if not half_precision_works() or SINGLE not in speeds:
         return SINGLE
-    return "bfloat16" if product_speed("bfloat16") > WORTHWHILE * product_speed(SINGLE) else SINGLE
+    return "bfloat16" if speeds.get("bfloat16", 0.0) > WORTHWHILE * speeds[SINGLE] else SINGLE

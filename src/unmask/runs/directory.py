@@ -187,9 +187,11 @@ def _keep_changes(run: Run, request: Mapping[str, Any]) -> Run:
     return Run(run.path, description)
 
 
-def describe_run(run: Run, steps: int, threads: int, *, write: bool = True) -> Run:
-    """Settle what was left to the start of the run: how many steps the budget buys, on how many threads."""
-    description = {**run.description, "steps": steps, "threads": threads}
+def describe_run(
+    run: Run, steps: int, threads: int, *, machine: Mapping[str, Any] | None = None, write: bool = True
+) -> Run:
+    """Settle what was left to the start of the run: how many steps the budget buys, on how many threads of what."""
+    description = {**run.description, "steps": steps, "threads": threads, "machine": dict(machine or {})}
     if write:
         write_json(run.path / DESCRIPTION, with_seal(description))
     return Run(run.path, description)

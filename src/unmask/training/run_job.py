@@ -29,7 +29,7 @@ from unmask.training.interrupt import Interruption, interruptible
 from unmask.training.job import FinishedRun, Job
 from unmask.training.loop import Position
 from unmask.training.machine.allocator import keep_large_blocks
-from unmask.training.machine.computing import PLAIN, Computing, device_for, make_ready
+from unmask.training.machine.computing import PLAIN, Computing, device_for, machine_of, make_ready
 from unmask.training.machine.distributed import World, launcher, process_group
 from unmask.training.session import VALIDATIONS, Session
 
@@ -148,7 +148,8 @@ def _with_steps(run: Run, job: Job, budget: Budget, computing: Computing, world:
         return Session.begin(job, CALIBRATED_STEPS, computing, world)
 
     steps = steps_for(budget, job, trial, start, world)
-    return describe_run(run, steps, torch.get_num_threads(), write=world.first)
+    machine = asdict(machine_of(device_for(computing.device), world.size))
+    return describe_run(run, steps, torch.get_num_threads(), machine=machine, write=world.first)
 
 
 @contextmanager

@@ -34,8 +34,9 @@ def plan(
 ) -> Planned:
     """Say what a training would take, before it is begun.
 
-    Parameters, operations, memory by part, time, and a batch that keeps the hardware busy. Without --hardware the time
-    is measured on a few real steps on this machine. Without a budget it is for one pass over the data.
+    Parameters, operations, memory by part, time, and a batch that keeps the hardware busy: a step takes as long as it
+    computes, or as it takes to launch its kernels. Without --hardware the time is measured on a few real steps on this
+    machine, and what another precision or other threads would save here. Without a budget it is for one pass.
 
     Args:
         recipe: The model and how it is trained, as for pretrain.
@@ -73,7 +74,7 @@ def plan(
         budget = budget if budget.is_set else Budget(steps=run_steps)
         precision = precision or forecast.precision_of(Path(compare))
     result = forecast.forecast(full_recipe, text, budget, target, precision=precision, utilisation=utilisation)
-    return result if compare is None else forecast.compare_with_run(result, Path(compare))
+    return result if compare is None else forecast.compare_with_run(result, Path(compare), target)
 
 
 @verb

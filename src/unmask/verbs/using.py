@@ -51,9 +51,9 @@ def evaluate(
 
 @verb
 def compare(
-    *,
-    recipes: str,
+    *models: Location,
     data: Location,
+    recipes: str = "",
     out: Location = "compare",
     minutes: float | None = None,
     tokens: int | None = None,
@@ -66,14 +66,16 @@ def compare(
     seed: int = 0,
     resume: bool = False,
 ) -> Comparison:
-    """Train several recipes under the same budget, and measure and probe them alike.
+    """Measure and probe runs that exist, and recipes under the same budget, alike.
 
     Masked loss and accuracy on the same masks, bits per byte of text, speed, and linear probes on frozen vectors, each
-    with its 95 % interval; a run for each recipe, compare.json and compare.png. Ctrl-C saves; --resume goes on.
+    with its 95 % interval; a run for each recipe, compare.json and compare.png. What budgets, data or tokenizers keep
+    from being compared is said. Ctrl-C saves; --resume goes on.
 
     Args:
-        recipes: Recipes with commas between them: bert,electra,spanbert,causal, or bert-tiny,electra-tiny.
+        models: Runs, or directories with a masked language model of transformers: measured, not trained.
         data: A data directory made by prepare.
+        recipes: Recipes to train, with commas between them: bert,electra,causal, or bert-tiny,electra-tiny.
         out: The directory to write: a run for each recipe, compare.json, compare.png.
         minutes: The budget of each recipe in minutes of training.
         tokens: The budget of each in tokens seen.
@@ -86,10 +88,13 @@ def compare(
         seed: Where the weights, the order of the blocks and the hidden positions come from.
         resume: Go on with the comparison that is already there.
     """
+    from unmask.models.locate import model_directory
     from unmask.tokens.store.manifest import read_manifest
 
     read_manifest(Path(data))  # a wrong path is told before anything heavy is loaded
     check_writable(Path(out))
+    for model in models:
+        model_directory(Path(model))
     from unmask.evaluation.compare import compare as run
     from unmask.pretraining.recipes import recipe_named
     from unmask.training.budget import Budget
@@ -100,6 +105,7 @@ def compare(
         Path(out),
         [recipe_named(name.strip(), **settings) for name in recipes.split(",") if name.strip()],
         Budget(minutes=minutes, tokens=tokens),
+        models=[Path(model) for model in models],
         flops=flops,
         probe_texts=None if probe_texts is None else Path(probe_texts),
         probe_tags=None if probe_tags is None else Path(probe_tags),

@@ -21,7 +21,7 @@ from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget
 from unmask.training.job import micro_batches_of
 from unmask.training.machine import computing as module
-from unmask.training.machine.computing import Computing, check_compiler, device_for, make_ready
+from unmask.training.machine.computing import Computing, Machine, check_compiler, device_for, machine_of, make_ready
 from unmask.training.machine.distributed import ALONE
 from unmask.training.run_job import Saving
 from unmask.training.session import Session
@@ -161,3 +161,11 @@ def test_what_cannot_be_computed_leaves_nothing_behind(
     with pytest.raises(BadInput, match="--compile"):
         train(data, tmp_path / "run", compile=True)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_says_what_it_was_computed_on() -> None:
+    here = machine_of(torch.device("cpu"))
+    assert here.device == "cpu" and here.name and here.threads == torch.get_num_threads() and here.processes == 1
+    assert str(Machine(device="cpu", name="EPYC", threads=1, processes=1)) == "EPYC, 1 thread"
+    assert str(Machine(device="cpu", name="EPYC", threads=2, processes=4)) == "4 × EPYC, 2 threads"
+    assert str(Machine(device="cuda", name="A100", threads=2, processes=1)) == "1 × A100"

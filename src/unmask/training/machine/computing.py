@@ -25,7 +25,7 @@ from transformers import PreTrainedModel
 from unmask.errors import BadInput, did_you_mean
 from unmask.models.kernels import use_cpu_kernels
 from unmask.models.layers import layers_of
-from unmask.training.machine.processor import half_precision_works
+from unmask.training.machine.processor import half_precision_works, processor_name
 from unmask.training.precision import PRECISIONS
 
 DEVICES: dict[str, Callable[[], bool]] = {  # the best first
@@ -60,6 +60,27 @@ class Computing:
 
 
 PLAIN = Computing()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """What a run was computed on when it began: `run.json` keeps it."""
+
+    device: str  # cpu, cuda or mps
+    name: str  # of the processor or the GPU, as the system says it
+    threads: int
+    processes: int
+
+    def __str__(self) -> str:
+        threads = f"{self.threads} thread{'' if self.threads == 1 else 's'}"
+        many = f"{self.processes} × " if self.processes > 1 or self.device != "cpu" else ""
+        return f"{many}{self.name}" + (f", {threads}" if self.device == "cpu" else "")
+
+
+def machine_of(device: torch.device, processes: int = 1) -> Machine:
+    """What a device is called, and how many processes with one each there are."""
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else processor_name()
+    return Machine(device=device.type, name=name, threads=torch.get_num_threads(), processes=processes)
 
 
 def device_for(name: str) -> torch.device:

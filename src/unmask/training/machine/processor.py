@@ -9,6 +9,7 @@ first product.
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 from functools import cache
@@ -31,8 +32,18 @@ def half_precision_works() -> bool:
     return False
 
 
+def processor_name() -> str:
+    """What the system calls its processor."""
+    names = (line.partition(":")[2].strip() for line in _cpu_info().splitlines() if line.startswith("model name"))
+    return next(names, "") or platform.processor() or platform.machine()
+
+
 def _shows_amx() -> bool:
+    return "amx_tile" in _cpu_info()
+
+
+def _cpu_info() -> str:
     try:
-        return "amx_tile" in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        return Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:  # no Linux
-        return False
+        return ""
