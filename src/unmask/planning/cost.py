@@ -32,6 +32,7 @@ from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.shards import Shards
 from unmask.training.job import MicroBatch, micro_batches_of
 from unmask.training.optimizer import Muon, Optimizer, OptimizerPart, orthogonalize
+from unmask.training.timetable import Timetable
 
 LOOKS = 5  # micro-batches that are counted, spread over the run: rates and objectives change on the way
 FLOAT = 4  # bytes of a weight, a gradient, a number of the optimizer's state
@@ -71,7 +72,7 @@ class Cost:
 
 def cost_of(pretraining: Pretraining, *, steps: int = 1000) -> Cost:
     """Count what a recipe costs on some data, in a run of so many steps."""
-    feed, vocabulary = pretraining.feed(steps), pretraining.dataset.vocabulary.size
+    feed, vocabulary = pretraining.feed(Timetable(steps)), pretraining.dataset.vocabulary.size
     with torch.device("meta"):
         learner = pretraining.learner().train()
     optimizer = Optimizer(learner, pretraining.recipe.settings.optimizing)
@@ -187,7 +188,7 @@ def muon_flops(matrix: Tensor) -> int:
 
 def _looks(feed: Feed) -> list[MicroBatch]:
     """A micro-batch each from places all over the run."""
-    places = sorted({round(step) for step in np.linspace(0, feed.steps - 1, LOOKS)})
+    places = sorted({round(step) for step in np.linspace(0, feed.timetable.steps - 1, LOOKS)})
     return [micro_batches_of(feed, step, [place % feed.micro_batches])[0] for place, step in enumerate(places)]
 
 

@@ -23,7 +23,8 @@ from unmask.training.budget import Budget, seconds_a_step, seconds_a_validated_t
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import Computing
 from unmask.training.machine.distributed import ALONE
-from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, VALIDATIONS, Session
+from unmask.training.pacing import VALIDATIONS
+from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, Session
 
 CALIBRATION = 5.0  # seconds
 USUAL_STEPS = 1000  # of a run whose length is not known yet: enough for a schedule
@@ -197,5 +198,5 @@ def precision_of(run: Path) -> str:
 
 def recipe_of(run: Path) -> tuple[Recipe, int | None]:
     """The recipe of a run, as its description has it, and its steps."""
-    description = read_history(run).description
-    return recorded_recipe(run, description), description.get("steps")
+    history = read_history(run)
+    return recorded_recipe(run, history.description), history.steps

@@ -41,6 +41,7 @@ from unmask.training.budget import Budget
 from unmask.training.job import FinishedRun, Job
 from unmask.training.machine.computing import PLAIN, Computing
 from unmask.training.run_job import Saving, run_job
+from unmask.training.timetable import Timetable
 
 USES = (
     "unmask fill RUN EXAMPLE",
@@ -104,9 +105,9 @@ class Pretraining:
             sampling=self.sampling,
         )
 
-    def feed(self, steps: int) -> Feed:
-        """What each step of a run of so many learns from."""
-        return Feed(preparer=self.batches(), curriculum=self.curriculum, steps=steps)
+    def feed(self, timetable: Timetable) -> Feed:
+        """What each step of a run learns from."""
+        return Feed(preparer=self.batches(), curriculum=self.curriculum, timetable=timetable)
 
     def learner(self) -> Module:
         """What the objective trains, as it is before the first step: a function of the seed."""
@@ -128,7 +129,7 @@ class Pretraining:
 
     def job(self) -> Job:
         """The job that the loop runs."""
-        recipe, settings, feed = self.recipe, self.recipe.settings, self.feed(steps=1)
+        recipe, settings, feed = self.recipe, self.recipe.settings, self.feed(Timetable(1))
         if not len(feed.preparer.pieces.starts):
             raise BadInput(f"{self.dataset.path}: has no tokens to train on; prepare it from more text")
         counts = self.dataset.manifest["counts"]["train"], self.dataset.manifest["tokens"]["train"]

@@ -44,7 +44,7 @@ def plan(
         hardware: What to train on: 8xA100, RTX 4090, or its figures: 4x100TFLOPS/32GB; this machine if not given.
         precision: Of products: bfloat16, float16 or float32; if not given, that hardware's fastest, and here float32.
         utilisation: The part of the hardware's published peak that is reckoned with.
-        minutes: The budget in minutes of training.
+        minutes: The budget in minutes, of the whole run.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         epochs: The budget in passes over the data.
@@ -122,7 +122,7 @@ def pretrain(
             if not given. Kinds: modernbert, bert, bert-wwm (whole-word masking), roberta, ernie, xlm-r, pmi
             (PMI-masking), spanbert (SBO), deberta, electra (RTD), deberta-v3 (RTD, GDES), xlnet (PLM), t5 (span
             corruption), diffusion (MDLM), causal (CLM, GPT-2), causal-then-mlm.
-        minutes: The budget in minutes of training.
+        minutes: The budget in minutes, of the whole run.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         epochs: The budget in passes over the data.
