@@ -14,7 +14,6 @@ import pytest
 from unmask.errors import BadInput
 from unmask.files import with_seal
 from unmask.planning import forecast as forecasts
-from unmask.planning import hardware
 from unmask.planning.cost import Cost, ImaginedDataset
 from unmask.planning.forecast import (
     Pace,
@@ -33,6 +32,7 @@ from unmask.pretraining.recipes import recipe_named
 from unmask.runs.directory import FORMAT
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget
+from unmask.training.machine import fastest
 
 COST = Cost(
     parameters=1000,
@@ -106,7 +106,7 @@ def test_without_hardware_real_steps_are_timed(data: Path, monkeypatch: pytest.M
     assert planned.seconds_per_step is not None and planned.seconds_per_step > 0
     assert planned.utilisation == pytest.approx(planned.flops_per_step / planned.seconds_per_step / planned.peak)
     assert planned.passes == pytest.approx(1, abs=0.01) and planned.hardware.startswith("this machine")
-    assert planned.precision == "float32" and planned.suggested.precision in ("float32", "bfloat16")
+    assert planned.precision == planned.suggested.precision in ("float32", "bfloat16")
     without = forecast(
         recipe_named("bert-tiny", length=128, batch_size=32, micro_batch=32), ImaginedDataset.of(500), Budget(steps=10)
     )
@@ -125,11 +125,20 @@ def test_steps_are_timed_in_the_precision_that_is_asked_for(
         forecast(small, Dataset.open(data), Budget(), precision="int8")
 
 
-def test_bfloat16_is_suggested_where_its_products_are_much_faster(monkeypatch: pytest.MonkeyPatch) -> None:
-    for times, precision in ((0.25, "float32"), (1.2, "float32"), (2.0, "bfloat16")):
+def test_where_no_precision_is_asked_for_the_plan_is_for_what_a_run_would_take(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forecasts, "CALIBRATION", 0.0)
+    small = {"length": 32, "batch_size": 2, "micro_batch": 2}
+    for times, recipe, precision in (
+        (2.0, "tiny", "bfloat16"),
+        (1.2, "tiny", "float32"),
+        (2.0, "bert-tiny", "float32"),
+    ):
         speeds = {"float32": 1e9, "bfloat16": times * 1e9}
-        monkeypatch.setattr(hardware, "product_speed", speeds.__getitem__)
-        assert hardware.fastest_here() == precision
+        monkeypatch.setattr(fastest, "product_speed", speeds.__getitem__)
+        planned = forecast(recipe_named(recipe, **small), Dataset.open(data), Budget(steps=10), precision="auto")
+        assert planned.precision == precision
 
 
 def test_a_run_is_compared_with_its_plan_over_the_steps_it_has_taken(tmp_path: Path) -> None:

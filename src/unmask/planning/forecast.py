@@ -11,8 +11,9 @@ from math import ceil, inf, sqrt
 from pathlib import Path
 
 from unmask.errors import BadInput
+from unmask.models.kernels import CPU_KERNELS
 from unmask.planning.cost import Cost, ImaginedDataset, cost_of, without_marks
-from unmask.planning.hardware import Hardware, fastest_here, this_machine
+from unmask.planning.hardware import Hardware, this_machine
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.request import recorded_recipe
 from unmask.pretraining.settings import PretrainSettings, Recipe
@@ -21,9 +22,11 @@ from unmask.runs.history import read_history, summarize_run
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget, seconds_a_step, seconds_a_validated_token
 from unmask.training.machine.allocator import keep_large_blocks
-from unmask.training.machine.computing import Computing
+from unmask.training.machine.computing import Computing, device_for
 from unmask.training.machine.distributed import ALONE
+from unmask.training.machine.fastest import fastest_precision
 from unmask.training.pacing import VALIDATIONS
+from unmask.training.precision import AUTO
 from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, Session
 
 CALIBRATION = 5.0  # seconds
@@ -51,14 +54,18 @@ def forecast(
     utilisation: float = 0.4,
     seed: int = 0,
 ) -> Planned:
-    """Reckon what a recipe takes on some data; without hardware on this machine, in float32 or what is asked for."""
+    """Reckon what a recipe takes on some data; without hardware on this machine, in what a run would take."""
     if not 0 < utilisation <= 1:
         raise BadInput(f"--utilisation {utilisation}: give a share of the peak, such as 0.4")
     settings, is_imagined = recipe.settings, isinstance(data, ImaginedDataset)
     pretraining = Pretraining.of(data, without_marks(recipe), seed)  # nothing is mined for a plan
     cost = cost_of(pretraining)
     on_this_machine = hardware is None
-    computing = Computing(precision=precision or "float32")
+    computing = Computing(precision=precision or AUTO)
+    cpu_kernels = recipe.family in CPU_KERNELS
+    if on_this_machine:
+        here = fastest_precision(computing, device_for(computing.device), cpu_kernels=cpu_kernels)
+        computing = replace(computing, precision=here)
     hardware = hardware or this_machine(computing.precision)
     pace = None
     if not on_this_machine:
@@ -166,7 +173,7 @@ def suggest_batch(cost: Cost, hardware: Hardware, settings: PretrainSettings, to
         micro_batch=micro_batch,
         batch_size=batch_size,
         learning_rates={name: lr * factor for name, lr in settings.optimizing.learning_rates.items()},
-        precision=fastest_here() if hardware.processor else hardware.precision,
+        precision=hardware.precision,
     )
 
 

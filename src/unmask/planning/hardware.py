@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 
 from unmask.errors import BadInput
+from unmask.training.machine.fastest import product_speed
 from unmask.training.machine.processor import half_precision_works
-from unmask.training.precision import PRECISIONS
+from unmask.training.precision import AUTO
 
-TRIALS, SIDE = 6, 1024  # matrix products that find out how fast this machine is, and how large they are
 HALF, SINGLE = ("bfloat16", "float16"), "float32"
-WORTHWHILE = 1.5  # times as fast as in float32 products have to be: the rest of a step gains nothing
 
 
 class Accelerator(NamedTuple):
@@ -86,8 +84,9 @@ def hardware_named(line: str, precision: str | None = None) -> Hardware:
     devices = int(count or 1)
     name, accelerator = _find_accelerator(device, line)
     speeds = {kind: getattr(accelerator, kind) for kind in (*HALF, SINGLE)}
-    precision = precision or next(kind for kind, speed in speeds.items() if speed)
-    if not devices or not speeds.get(precision):
+    if precision in (None, AUTO):
+        precision = next(kind for kind, speed in speeds.items() if speed)
+    if not devices or not speeds.get(str(precision)):
         can = ", ".join(kind for kind, speed in speeds.items() if speed)
         raise BadInput(
             f"--hardware {line} with --precision {precision}: {name} computes in {can}; give 1 or more of it"
@@ -132,23 +131,3 @@ def this_machine(precision: str = SINGLE) -> Hardware:
         precision=precision,
         processor=True,
     )
-
-
-def product_speed(precision: str, *, seconds: float = float("inf"), side: int = SIDE) -> float:
-    """Operations a second of a matrix product on this machine's processors, the best of a few quick trials."""
-    matrix = torch.ones(side, side, dtype=PRECISIONS[precision])
-    best, begin = float("inf"), time.perf_counter()
-    for _ in range(TRIALS):
-        start = time.perf_counter()
-        matrix @ matrix
-        best = min(best, time.perf_counter() - start)
-        if time.perf_counter() - begin > seconds:
-            break
-    return 2 * side**3 / best
-
-
-def fastest_here() -> str:
-    """The precision to train in on this machine: bfloat16 where its products are so much faster that steps are too."""
-    if not half_precision_works():
-        return SINGLE
-    return "bfloat16" if product_speed("bfloat16") > WORTHWHILE * product_speed(SINGLE) else SINGLE

@@ -21,6 +21,7 @@ from unmask.errors import BadInput
 from unmask.files import sha256_of
 from unmask.models.families.family import FAMILIES, build_model
 from unmask.models.init import set_unigram_bias
+from unmask.models.kernels import CPU_KERNELS
 from unmask.objectives.curriculum import Curriculum, parse_curriculum
 from unmask.objectives.text import FILL_MASK, TextObjective
 from unmask.pretraining.batches import MaskedBatches
@@ -154,6 +155,7 @@ class Pretraining:
             steps_an_epoch=feed.preparer.per_epoch / settings.batch_size,
             micro_batches=feed.micro_batches,
             skip_spikes=settings.skip_spikes,
+            cpu_kernels=recipe.family in CPU_KERNELS,
             flags=FLAGS,
             places={"data": str(self.dataset.path.resolve())},
             facts={

@@ -165,6 +165,7 @@ class Job:
     steps_an_epoch: float
     micro_batches: int  # in a step
     skip_spikes: bool = False
+    cpu_kernels: bool = False  # whether its layers have a shorter way on a CPU, where bfloat16 may be the faster
     flags: Mapping[str, str] = field(default_factory=dict)  # that the settings are asked for by, by their dotted names
     places: Mapping[str, str] = field(default_factory=dict)  # where it finds what it is trained on, which may move
     facts: Mapping[str, str] = field(default_factory=dict)  # what is trained on what, for people

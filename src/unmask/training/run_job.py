@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,9 @@ from unmask.training.loop import Position
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import PLAIN, Computing, device_for, make_ready
 from unmask.training.machine.distributed import World, launcher, process_group
+from unmask.training.machine.fastest import fastest_precision
 from unmask.training.pacing import PARTS, Clock
+from unmask.training.precision import AUTO, PRECISIONS
 from unmask.training.session import Session
 
 LOGGED_STEPS = 1000  # steps logged over a run; where it has fewer, every one
@@ -81,6 +83,8 @@ def run_job(
     saving = saving or Saving()
     device = device_for(computing.device)
     again = again or resume_command(out, job.kind, program=launcher())
+    if resume and computing.precision == AUTO:
+        computing = _in_recorded_precision(computing, out)
     settings = _settings(job, budget, computing, saving, reproducible=reproducible, workers=workers)
     workers = _workers(workers, device)
     if saving.tensorboard:
@@ -99,6 +103,8 @@ def run_job(
         keep_large_blocks()
         torch.set_num_threads(run.description.get("threads", torch.get_num_threads()))
         with interruption.at_once("stopped before training went on: nothing is lost; the same command begins again"):
+            run = _with_precision(run, job, computing, world)
+            computing = replace(computing, precision=run.description["computing"]["precision"])
             run = _with_steps(run, job, budget, computing, world, start, clock)
             seconds = _seconds(run.description)
             session = Session.begin(job, run.description["steps"], computing, world, seconds=seconds, clock=clock)
@@ -144,6 +150,28 @@ def _settings(
         "uses": list(job.uses),
         "example": job.example,
     }
+
+
+def _in_recorded_precision(computing: Computing, out: Path) -> Computing:
+    """How a run goes on whose precision is left open: in its own."""
+    recorded = read_description(out) if (out / DESCRIPTION).exists() else {}
+    return replace(computing, precision=recorded.get("computing", {}).get("precision", AUTO))
+
+
+def _with_precision(run: Run, job: Job, computing: Computing, world: World) -> Run:
+    """The run with what it computes in, which the first process finds out."""
+    asked = run.description["computing"]
+    if asked["precision"] != AUTO:
+        return run
+    names = [*PRECISIONS]
+    device = device_for(computing.device)
+    name = (
+        fastest_precision(computing, device, cpu_kernels=job.cpu_kernels, reproducible=world.reproducible)
+        if world.first
+        else names[0]
+    )
+    precision = names[world.agree(names.index(name))]
+    return replace(run, description={**run.description, "computing": {**asked, "precision": precision}})
 
 
 def _with_steps(

@@ -21,7 +21,7 @@ from unmask.training.machine.distributed import ALONE, World
 from unmask.training.machine.sharding import full_tensor, is_sharded, shard_layers, shard_like
 from unmask.training.optimizer import Optimizer
 from unmask.training.pacing import KEPT, Clock, Pacer
-from unmask.training.precision import Precision
+from unmask.training.precision import FLOAT32, Precision
 from unmask.training.timetable import Timetable
 
 VALIDATION_SHARE = 0.01  # tokens of a validation for each token trained on: about a thirtieth of the time in all
@@ -126,8 +126,9 @@ class Session:
         return min(most, max(fewest, int(self.steps * self.job.tokens_a_step * VALIDATION_SHARE)))
 
     def measure(self, limit: int | None, world: World) -> dict[str, float]:
-        """Figures on about so many tokens of what is held out, or on all of it."""
-        with self.precision.casting(), force_eager(self.computing):
+        """Figures on about so many tokens of what is held out; on all of it in float32, as `evaluate` measures."""
+        precision = FLOAT32 if limit is None else self.precision
+        with precision.casting(), force_eager(self.computing):
             return self.validation.measure(self.learner, limit, world)
 
     @property

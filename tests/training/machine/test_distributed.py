@@ -35,6 +35,8 @@ SETTINGS = [
     "4",
     "--save-seconds",
     "0",
+    "--precision",
+    "float32",
 ]
 
 
