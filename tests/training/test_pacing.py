@@ -238,3 +238,9 @@ def test_on_two_processes_the_clock_of_the_first_decides(tmp_path: Path) -> None
     kept = checkpoint.newest(tmp_path / "run" / "checkpoints")
     assert kept is not None and len(kept.state["plans"]) > 3 and kept.state["plans"][-1][1] == kept.step
     assert json.loads(done.stdout.splitlines()[-1])["steps"] == kept.step
+
+
+def test_a_run_that_was_begun_before_plans_were_kept_has_spent_what_its_steps_lasted() -> None:
+    pacer = Pacer(Timetable(100), 600.0, Machine())
+    pacer.restore({"step": 20, "seconds": 45.0})
+    assert (pacer.spent.seconds, pacer.spent.steps, pacer.timetable.state) == (45.0, 20, [[0, 100]])

@@ -9,7 +9,9 @@ after, and what the run does before it goes on again after a stop is part of the
 steps that were lost when a process was killed, which are taken again.
 
 At a moment, a step is taken to last what steps lasted since the last plan, with their share of what is neither step nor
-validation. A validation and the end are reckoned in steps, so a machine that has become slower is slower in them too.
+validation. A validation and the end are reckoned in steps, by what both lasted on average in the whole run: a machine
+that has become slower is slower in them too, and the end, which may last as long as many validations, does not hang on
+how long the last one happened to take.
 What was spent is kept in checkpoints: a run that goes on plans as if it had not been stopped.
 """
 
@@ -40,12 +42,12 @@ class Spent:
 
     starting: float = 0.0  # before the first step
     stepping: float = 0.0
+    steps: int = 0
     validating: float = 0.0
+    validations: int = 0
     besides: float = 0.0  # on checkpoints, reports and logs
     recent_steps: int = 0  # since the last plan
     recent_seconds: float = 0.0  # that they lasted
-    validation: float = 0.0  # seconds of the last one
-    validation_steps: float = 0.0  # the steps that it lasted as long as; 0 before there was one
     moments: int = 0  # that are past
 
     @property
@@ -81,16 +83,14 @@ class Pacer:
         """A step is done."""
         seconds = self._lap()
         self.spent.stepping += seconds
+        self.spent.steps += 1
         self.spent.recent_seconds += seconds
         self.spent.recent_steps += 1
 
     def end_validation(self) -> None:
         """A validation is done."""
-        spent, seconds = self.spent, self._lap()
-        spent.validating += seconds
-        spent.validation = seconds
-        if spent.recent_seconds:
-            spent.validation_steps = seconds * spent.recent_steps / spent.recent_seconds
+        self.spent.validating += self._lap()
+        self.spent.validations += 1
 
     def end_rest(self) -> None:
         """What lies between a step and the next is done."""
@@ -114,7 +114,7 @@ class Pacer:
         spent.moments = moments
         a_step = spent.recent_seconds / spent.recent_steps
         validations = PARTS - timetable.parts_done(step, PARTS) + end
-        measuring = validations * (spent.validation_steps or spent.validation / a_step)
+        measuring = validations * spent.validating / max(1, spent.validations) * spent.steps / spent.stepping
         besides = 1 + spent.besides / spent.stepping
         return step + max(1, round((self.seconds - spent.seconds) / a_step / besides - measuring))
 
@@ -133,4 +133,4 @@ class Pacer:
         if "plans" in state:
             self.timetable.restore(state["plans"])
         if self.seconds is not None:
-            self.spent = Spent.of(state.get("spent", {"stepping": state["seconds"]}))
+            self.spent = Spent.of(state.get("spent", {"stepping": state["seconds"], "steps": state["step"]}))

@@ -302,8 +302,7 @@ class Observer:
 
     def _planned(self, step: int) -> int:
         """How many steps the first process plans for, if this is a moment to plan; else 0."""
-        everything, sample = self.session.validation.tokens, self.session.sample
-        planned = self.pacer.plan(step, end=everything / max(1, min(sample, everything)))
+        planned = self.pacer.plan(step, end=self.session.end)
         return planned or 0 if self.world.first else 0
 
     def plan(self, position: Position, steps: int) -> None:

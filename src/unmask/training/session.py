@@ -27,6 +27,8 @@ from unmask.training.timetable import Timetable
 VALIDATION_SHARE = 0.01  # tokens of a validation for each token trained on: about a thirtieth of the time in all
 VALIDATION_TOKENS = (4_096, 65_536)  # at the least and at the most
 
+SINGLE_TIMES = 1.6  # as long as in bfloat16 a measurement in float32 lasts; a guess, for minutes to end in time
+
 
 @dataclass(frozen=True)
 class Session:
@@ -124,6 +126,12 @@ class Session:
         """Tokens of a validation: a share of what the run was to train on when it began."""
         fewest, most = VALIDATION_TOKENS
         return min(most, max(fewest, int(self.steps * self.job.tokens_a_step * VALIDATION_SHARE)))
+
+    @property
+    def end(self) -> float:
+        """As many validations as the measurement in the end lasts, which is on everything and in float32."""
+        times = 1.0 if self.precision.dtype == torch.float32 else SINGLE_TIMES
+        return times * self.validation.tokens / max(1, min(self.sample, self.validation.tokens))
 
     def measure(self, limit: int | None, world: World) -> dict[str, float]:
         """Figures on about so many tokens of what is held out; on all of it in float32, as `evaluate` measures."""
