@@ -97,3 +97,20 @@ def test_what_a_run_in_bfloat16_ends_with_is_what_evaluate_says(data: Path, tmp_
 
     run = train(data, tmp_path / "run", "bfloat16")
     assert evaluate(run.path, data, length=32).loss.value == pytest.approx(run.loss, rel=1e-5)
+
+
+def test_a_command_that_names_no_precision_takes_the_fastest_and_goes_on_in_it(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import unmask
+
+    multiply(monkeypatch, 2.0)
+    run, small = tmp_path / "run", {"length": 32, "batch_size": 4, "report": False}
+    unmask.pretrain(data, out=run, recipe="tiny", steps=2, device="cpu", **small)
+    assert read_description(run)["computing"]["precision"] == "bfloat16"
+    multiply(monkeypatch, 0.1)
+    for more in ({}, {"precision": "auto"}):
+        unmask.pretrain(resume=run, **more)
+        assert read_description(run)["computing"]["precision"] == "bfloat16"
+    with pytest.raises(Refused, match="--precision"):
+        unmask.pretrain(resume=run, precision="float32")
