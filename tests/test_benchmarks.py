@@ -21,7 +21,18 @@ from unmask.tokens.prepare import prepare
 from unmask.tokens.store.dataset import Dataset
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
-SCRIPTS = ("ablation", "families", "limits", "loader", "memory", "overhead", "scaling", "step", "time_to_loss")
+SCRIPTS = (
+    "ablation",
+    "families",
+    "limits",
+    "loader",
+    "memory",
+    "overhead",
+    "precision",
+    "scaling",
+    "step",
+    "time_to_loss",
+)
 
 
 @pytest.fixture

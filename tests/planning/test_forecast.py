@@ -39,6 +39,7 @@ from unmask.runs.directory import FORMAT
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget
 from unmask.training.job import micro_batches_of
+from unmask.training.machine import fastest
 from unmask.training.machine.computing import Computing
 from unmask.training.session import Session
 
@@ -83,10 +84,10 @@ def test_so_many_blocks_fill_a_gpu_that_computing_takes_as_long_as_launching() -
     fills = rows_that_fill(COST, fast, 0.5, settings)
     floor = (120 + 50) * 8e-6 + 1e-3
     assert (fills - 1) * 3e9 / 4 / 1e14 < floor <= fills * 3e9 / 4 / 1e14
-    found = suggest_batch(COST, replace(fast, memory=10**9), settings, None, precision="bfloat16", fills=fills)
+    found = suggest_batch(COST, replace(fast, memory=10**9), settings, None, fills=fills)
     assert found.fills == fills <= found.micro_batch < 2 * fills
     assert found.learning_rates["muon"] == pytest.approx(3e-2 * min(4, sqrt(found.batch_size / 32)))
-    tight = suggest_batch(COST, HARDWARE, settings, None, precision="bfloat16", fills=fills)
+    tight = suggest_batch(COST, HARDWARE, settings, None, fills=fills)
     assert tight.micro_batch == 32 < fills  # as many as fit
 
 
@@ -130,15 +131,13 @@ def test_memory_is_told_by_part_and_halved_only_where_products_are() -> None:
 
 def test_the_suggested_batch_fits_keeps_devices_busy_and_takes_its_rate_along() -> None:
     # a row takes 8,000 / 4 bytes; (0.9 × 100,000 − 13,620) / 2,000 are 38 rows, and 32 is a power of two
-    found = suggest_batch(COST, HARDWARE, TINY.settings, None, precision="bfloat16")
+    found = suggest_batch(COST, HARDWARE, TINY.settings, None)
     assert (found.micro_batch, found.batch_size) == (32, 128)
     assert found.learning_rates == pytest.approx({"muon": 3e-2 * sqrt(4), "adamw": 3e-3 * sqrt(4)})
-    few = suggest_batch(
-        COST, HARDWARE, TINY.settings, 64 * 128 * 1000, precision="bfloat16"
-    )  # tokens for a thousand steps of 64 blocks
+    few = suggest_batch(COST, HARDWARE, TINY.settings, 64 * 128 * 1000)  # tokens for a thousand steps of 64 blocks
     assert (few.micro_batch, few.batch_size) == (16, 64)
     alone = Hardware(name="here", devices=1, memory=10**9, peak=1e9, precision="float32", processor=True)
-    here = partial(suggest_batch, COST, settings=TINY.settings, tokens=None, precision="float32")
+    here = partial(suggest_batch, COST, settings=TINY.settings, tokens=None)
     assert here(alone).batch_size == TINY.settings.batch_size
     assert here(replace(alone, memory=20_000)).micro_batch == 1
 
@@ -162,7 +161,7 @@ def test_without_hardware_real_steps_are_timed(data: Path, monkeypatch: pytest.M
     assert planned.passes == pytest.approx(1, abs=0.01) and planned.hardware.startswith("this machine")
     assert planned.products[0].seconds_per_step == pytest.approx(planned.seconds_per_step)
     assert planned.launches is None and planned.floor is None and planned.suggested.fills is None
-    assert planned.precision == "float32" and planned.suggested.precision in ("float32", "bfloat16")
+    assert planned.precision == planned.suggested.precision in ("float32", "bfloat16")
     without = forecast(
         recipe_named("bert-tiny", length=128, batch_size=32, micro_batch=32), ImaginedDataset.of(500), Budget(steps=10)
     )
@@ -206,6 +205,22 @@ def test_memory_in_bfloat16_on_processors_is_what_their_kernels_keep(
         micro.objective.outcome(session.learner.train(), micro.batch)
     assert half.memory["activations"] == pytest.approx(kept.activations, rel=0.02)
     assert 0.5 * full.memory["activations"] < half.memory["activations"]
+
+
+def test_where_no_precision_is_asked_for_the_plan_is_for_what_a_run_would_take(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forecasts, "CALIBRATION", 0.0)
+    small = {"length": 32, "batch_size": 2, "micro_batch": 2}
+    for times, recipe, precision in (
+        (2.0, "tiny", "bfloat16"),
+        (1.2, "tiny", "float32"),
+        (2.0, "bert-tiny", "float32"),
+    ):
+        speeds = {"float32": 1e9, "bfloat16": times * 1e9}
+        monkeypatch.setattr(fastest, "product_speed", speeds.__getitem__)
+        planned = forecast(recipe_named(recipe, **small), Dataset.open(data), Budget(steps=10), precision="auto")
+        assert planned.precision == precision
 
 
 def test_a_run_is_compared_with_its_plan_over_the_steps_it_has_taken(tmp_path: Path) -> None:

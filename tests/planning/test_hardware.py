@@ -9,10 +9,8 @@ import pytest
 import torch
 
 from unmask.errors import BadInput
-from unmask.planning.hardware import ACCELERATORS, fastest_precision, hardware_named, this_machine, was_computed_on
-from unmask.results import ProductSpeed
+from unmask.planning.hardware import ACCELERATORS, hardware_named, this_machine, was_computed_on
 from unmask.training.machine.computing import Machine, machine_of
-from unmask.training.machine.processor import half_precision_works
 
 
 @pytest.mark.parametrize("line", ["8xA100", "8 x a100", "8×NVIDIA A100-SXM4-80GB", "8*A100 80GB"])
@@ -63,13 +61,6 @@ def test_products_are_measured_as_planned_in_the_other_precision_and_on_other_th
         assert {kind for kind, _ in ways[2:]} <= {precision}
         assert here.peak == here.products[0].flops and all(product.flops > 0 for product in here.products)
     assert torch.get_num_threads() == before
-
-
-@pytest.mark.parametrize(("times", "precision"), [(0.25, "float32"), (1.2, "float32"), (2.0, "bfloat16")])
-def test_bfloat16_is_suggested_where_its_products_are_much_faster(times: float, precision: str) -> None:
-    speeds = (("float32", 2, 1e9), ("bfloat16", 2, times * 1e9), ("float32", 1, 1e8))
-    products = [ProductSpeed(precision=kind, threads=threads, flops=flops) for kind, threads, flops in speeds]
-    assert fastest_precision(products) == (precision if half_precision_works() else "float32")
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ from unmask.training.job import micro_batches_of
 from unmask.training.optimizer import Optimizing
 from unmask.training.run_job import Saving
 from unmask.training.session import Session
+from unmask.training.timetable import Timetable
 
 STEPS, STOPPED = 24, 10
 SHORTENED = {"modernbert", "diffusion", "causal-then-mlm"}  # trained as ModernBERT on a CPU: see `models.kernels`
@@ -158,7 +159,7 @@ def test_one_model_learns_from_both_sides_and_from_the_left(family: str, data: P
 
 def test_the_stages_of_a_training_follow_their_objectives(data: Path) -> None:
     plan = recipe_named("causal-then-mlm-tiny", length=32, batch_size=8, micro_batch=4)
-    feed = Pretraining.of(Dataset.open(data), plan).feed(40)
+    feed = Pretraining.of(Dataset.open(data), plan).feed(Timetable(40))
     named = ["".join({each.objective.name for each in feed.plan_step(step)}) for step in range(40)]
     assert named == ["causal"] * 10 + ["mlm"] * 30
     last, first = (micro_batches_of(feed, step)[0].batch for step in (9, 10))

@@ -17,13 +17,14 @@ from unmask.records import Batch
 from unmask.tokens.prepare import prepare
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.job import MicroBatch, micro_batches_of
+from unmask.training.timetable import Timetable
 
 SETTINGS = PretrainSettings(length=32, batch_size=8, micro_batch=4, rate="0.3")
 
 
 def feed_of(settings: PretrainSettings, data: Path, family: str = "modernbert") -> Feed:
     made = Recipe(name="test", family=family, size="tiny", settings=settings)
-    return Pretraining.of(Dataset.open(data), made).feed(100)
+    return Pretraining.of(Dataset.open(data), made).feed(Timetable(100))
 
 
 def with_batches(feed: Feed, **changes: object) -> Feed:

@@ -233,14 +233,20 @@ def test_a_step_in_micro_batches_is_the_step_in_one_batch(data: Path) -> None:
     assert (gradients[0] - gradients[2]).abs().max() < 1e-5 * scale
 
 
-def test_minutes_become_steps_that_a_resumed_run_keeps(data: Path, tmp_path: Path, interrupted: Interrupts) -> None:
-    budget = Budget(minutes=0.05)
-    with pytest.MonkeyPatch.context() as context, interrupted(3):
-        context.setattr(run_job, "steps_for", lambda *_args: 7)
-        with pytest.raises(Interrupted, match="step 3 of 7"):
-            pretrain.pretrain(data, tmp_path / "run", DROPOUT, budget)
+def test_a_resumed_run_keeps_the_plans_that_its_minutes_became(
+    data: Path, tmp_path: Path, interrupted: Interrupts
+) -> None:
+    budget, checkpoints = Budget(minutes=0.1), tmp_path / "run" / "checkpoints"
+    with interrupted(3), pytest.raises(Interrupted, match="stopped after step 3 of "):
+        pretrain.pretrain(data, tmp_path / "run", DROPOUT, budget)
+    stopped = checkpoint.newest(checkpoints)
     again = pretrain.pretrain(data, tmp_path / "run", DROPOUT, budget, resume=True)
-    assert again.steps == 7
+    finished = checkpoint.newest(checkpoints)
+    assert stopped is not None and finished is not None
+    plans = finished.state["plans"]
+    assert plans[: len(stopped.state["plans"])] == stopped.state["plans"]
+    assert plans[-1][1] == finished.step == again.steps
+    assert finished.state["spent"]["stepping"] > stopped.state["spent"]["stepping"] > 0
 
 
 def test_the_model_loads_offline_in_stock_transformers(whole: Trained, data: Path) -> None:

@@ -29,6 +29,7 @@ from unmask.training.job import FinishedRun, Job, PlannedBatch
 from unmask.training.machine.distributed import World
 from unmask.training.optimizer import Optimizing
 from unmask.training.run_job import Saving, run_job
+from unmask.training.timetable import Timetable
 
 ROWS, MICRO = 12, 4
 TITLES = (
@@ -102,7 +103,7 @@ class Preparer:
 class Rows:
     """Twelve rows a step, in three micro-batches."""
 
-    steps: int
+    timetable: Timetable
     seed: int = 0
     preparer: Preparer = Preparer()
     micro_batches: int = ROWS // MICRO
@@ -173,6 +174,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--steps", type=int)
     parser.add_argument("--epochs", type=float)
+    parser.add_argument("--minutes", type=float)
     parser.add_argument("--lr", type=float, default=2e-2)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--best", action="store_true")
@@ -183,7 +185,7 @@ def main() -> None:
         finished = run_job(
             job(lr=given.lr),
             given.out,
-            Budget(steps=given.steps, epochs=given.epochs),
+            Budget(steps=given.steps, epochs=given.epochs, minutes=given.minutes),
             resume=given.resume,
             saving=Saving(seconds=0.0, best=given.best),
             reproducible=given.reproducible,

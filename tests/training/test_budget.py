@@ -8,7 +8,6 @@ import pytest
 from regression import ROWS, job
 
 from unmask.errors import BadInput
-from unmask.training import budget as budgets
 from unmask.training.budget import Budget, steps_for
 from unmask.training.session import Session
 
@@ -33,17 +32,19 @@ def test_what_can_be_counted_is_not_measured(budget: Budget, steps: int) -> None
     assert steps_for(budget, job(), no_trial, 0.0) == steps
 
 
-def test_minutes_buy_the_steps_that_fit_into_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_minutes_buy_the_steps_that_fit_into_them() -> None:
     ticks = iter(range(10**9))
-    monkeypatch.setattr(budgets.time, "perf_counter", lambda: 0.5 * next(ticks))  # so everything takes half a second
 
-    def trial() -> Session:
-        return Session.begin(job(), 1000)
+    def clock() -> float:  # by which everything takes half a second
+        return 0.5 * next(ticks)
 
-    one, ten = (steps_for(Budget(minutes=minutes), job(), trial, 0.5 * next(ticks)) for minutes in (1, 10))
+    def steps_in(minutes: float) -> int:
+        return steps_for(Budget(minutes=minutes), job(), lambda: Session.begin(job(), 1000), clock(), clock=clock)
+
+    one, ten = steps_in(1), steps_in(10)
     assert 60 < one < 120  # at most one for each half second, less what calibration and validation take
     assert 9 * one < ten < 1200
-    assert steps_for(Budget(minutes=1e-9), job(), trial, 0.5 * next(ticks)) == 1
+    assert steps_in(1e-9) == 1
 
 
 @pytest.mark.parametrize(

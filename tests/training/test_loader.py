@@ -23,6 +23,7 @@ from unmask.tokens.store.dataset import Dataset
 from unmask.training import loader
 from unmask.training.job import MicroBatch, micro_batches_of
 from unmask.training.loader import Loader
+from unmask.training.timetable import Timetable
 
 STEPS = 30
 
@@ -30,7 +31,7 @@ STEPS = 30
 @pytest.fixture(scope="module")
 def feed(data: Path) -> Feed:
     plan = recipe_named("tiny", length=32, batch_size=10, micro_batch=4, policy="span 0.7, token 0.3")
-    return Pretraining.of(Dataset.open(data), plan).feed(STEPS)
+    return Pretraining.of(Dataset.open(data), plan).feed(Timetable(STEPS))
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from unmask.errors import Diverged
 from unmask.training.health import Recent
 from unmask.training.loop import PATIENCE, Position, train
 from unmask.training.session import Session
+from unmask.training.timetable import Timetable
 
 AT = Position(step=7, tokens=84, skipped=1, seconds=2.5, splits=2, recent=Recent(losses=(1.0, 0.5), spikes=1))
 
@@ -59,7 +60,7 @@ def trained(
         logged.append(figures)
         weights.append(torch.cat([parameter.detach().flatten() for parameter in session.learner.parameters()]))
 
-    source = Rows(steps, preparer=preparer)
+    source = Rows(Timetable(steps), preparer=preparer)
     try:
         train(session.learner, session.optimizer, source, position=position, after_step=after_step)
     except Diverged as error:

@@ -52,7 +52,12 @@ def test_bash_completes_commands_options_and_values(scripts: Path) -> None:
     assert complete_in_bash(scripts, "unmask", "") == [*COMMANDS, "--help", "--version"]
     assert complete_in_bash(scripts, "unmask", "pre") == ["prepare", "pretrain"]
     assert complete_in_bash(scripts, "unmask", "pretrain", "data", "--prec") == ["--precision"]
-    assert complete_in_bash(scripts, "unmask", "pretrain", "--precision", "") == ["float32", "bfloat16", "float16"]
+    assert complete_in_bash(scripts, "unmask", "pretrain", "--precision", "") == [
+        "auto",
+        "float32",
+        "bfloat16",
+        "float16",
+    ]
     assert complete_in_bash(scripts, "unmask", "pretrain", "--recipe", "elec")[0] == "electra"
     assert complete_in_bash(scripts, "unmask", "show", "--policy", "en") == ["entity"]
     assert complete_in_bash(scripts, "unmask", "completion", "") == ["bash", "zsh", "fish"]
@@ -101,13 +106,13 @@ def test_names_that_are_completed_are_those_there_are() -> None:
     from unmask.pretraining.recipes import recipe_names
     from unmask.tokens.tokenizer.train import KINDS
     from unmask.training.machine.computing import DEVICES
-    from unmask.training.precision import PRECISIONS
+    from unmask.training.precision import AUTO, PRECISIONS
 
     assert {name: set(values) for name, values in VALUES.items()} == {
         "recipe": set(recipe_names()),
         "policy": set(POLICIES),
         "objective": set(OBJECTIVES),
         "device": {"auto", *DEVICES},
-        "precision": set(PRECISIONS),
+        "precision": {AUTO, *PRECISIONS},
         "tokenizer": set(KINDS),
     }

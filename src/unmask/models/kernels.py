@@ -11,11 +11,13 @@ from transformers import __version__ as transformers_version
 
 from unmask.progress import say
 
+CPU_KERNELS = ("modernbert",)  # families whose layers have a shorter way on a CPU, in float32 and in bfloat16
+
 
 def use_cpu_kernels(learner: Module) -> None:
     """Let ModernBERT's layers take the shorter way on a CPU; where they are not what it was written for, say so."""
     models = (module for module in learner.modules() if isinstance(module, PreTrainedModel))
-    if not any(model.config.model_type == "modernbert" for model in models):
+    if not any(model.config.model_type in CPU_KERNELS for model in models):
         return
     try:
         from unmask.models import modernbert_cpu

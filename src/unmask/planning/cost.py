@@ -36,6 +36,7 @@ from unmask.training.job import MicroBatch, micro_batches_of
 from unmask.training.machine.computing import Computing, make_ready
 from unmask.training.optimizer import Muon, Optimizer, OptimizerPart, orthogonalize
 from unmask.training.precision import Precision
+from unmask.training.timetable import Timetable
 
 LOOKS = 5  # micro-batches that are counted, spread over the run: rates and objectives change on the way
 FLOAT = 4  # bytes of a weight, a gradient, a number of the optimizer's state
@@ -78,7 +79,7 @@ class Cost:
 
 def cost_of(pretraining: Pretraining, *, steps: int = 1000) -> Cost:
     """Count what a recipe costs on some data, in a run of so many steps."""
-    feed, vocabulary = pretraining.feed(steps), pretraining.dataset.vocabulary.size
+    feed, vocabulary = pretraining.feed(Timetable(steps)), pretraining.dataset.vocabulary.size
     with torch.device("meta"):
         learner = pretraining.learner().train()
     optimizer = Optimizer(learner, pretraining.recipe.settings.optimizing)
@@ -165,7 +166,7 @@ def kept_on_processor(pretraining: Pretraining, computing: Computing) -> tuple[i
 
     Computed on a few rows: which numbers a layer keeps in half precision is up to the kernels that compute it here.
     """
-    feed = _few_rows(pretraining.feed(steps=1))
+    feed = _few_rows(pretraining.feed(Timetable(1)))
     factor = (
         min(pretraining.recipe.settings.micro_batch, pretraining.recipe.settings.batch_size) / feed.preparer.micro_batch
     )
@@ -214,7 +215,7 @@ def muon_flops(matrix: Tensor) -> int:
 
 def _looks(feed: Feed) -> list[MicroBatch]:
     """A micro-batch each from places all over the run."""
-    places = sorted({round(step) for step in np.linspace(0, feed.steps - 1, LOOKS)})
+    places = sorted({round(step) for step in np.linspace(0, feed.timetable.steps - 1, LOOKS)})
     return [micro_batches_of(feed, step, [place % feed.micro_batches])[0] for place, step in enumerate(places)]
 
 

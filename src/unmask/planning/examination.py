@@ -161,7 +161,7 @@ def _try(trial: str) -> dict[str, Any]:
         return {}
     if trial == "machine":
         return _see_machine()
-    from unmask.planning.hardware import product_speed
+    from unmask.training.machine.fastest import product_speed
 
     return {"speed": product_speed(trial, seconds=PRODUCT_SECONDS, side=SIDE)}
 

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from unmask.errors import BadInput
+from unmask.models.kernels import CPU_KERNELS
 from unmask.planning.cost import Cost, ImaginedDataset, cost_of, kept_on_processor, without_marks
-from unmask.planning.hardware import Hardware, fastest_precision, this_machine, was_computed_on
+from unmask.planning.hardware import Hardware, this_machine, was_computed_on
 from unmask.planning.launches import A_LAUNCH, A_STEP, CASTS
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.request import recorded_recipe
@@ -25,9 +26,12 @@ from unmask.runs.history import read_history, summarize_run
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget, seconds_a_step, seconds_a_validated_token
 from unmask.training.machine.allocator import keep_large_blocks
-from unmask.training.machine.computing import Computing, Machine
+from unmask.training.machine.computing import Computing, Machine, device_for
 from unmask.training.machine.distributed import ALONE
-from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, VALIDATIONS, Session
+from unmask.training.machine.fastest import fastest_precision
+from unmask.training.pacing import VALIDATIONS
+from unmask.training.precision import AUTO
+from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, Session
 
 CALIBRATION = 5.0  # seconds
 USUAL_STEPS = 1000  # of a run whose length is not known yet: enough for a schedule
@@ -57,14 +61,18 @@ def forecast(
     utilisation: float = 0.4,
     seed: int = 0,
 ) -> Planned:
-    """Reckon what a recipe takes on some data; without hardware on this machine, in float32 or what is asked for."""
+    """Reckon what a recipe takes on some data; without hardware on this machine, in what a run would take."""
     if not 0 < utilisation <= 1:
         raise BadInput(f"--utilisation {utilisation}: give a share of the peak, such as 0.4")
     settings, is_imagined = recipe.settings, isinstance(data, ImaginedDataset)
     pretraining = Pretraining.of(data, without_marks(recipe), seed)  # nothing is mined for a plan
     cost = cost_of(pretraining)
     on_this_machine = hardware is None
-    computing = Computing(precision=precision or "float32")
+    computing = Computing(precision=precision or AUTO)
+    cpu_kernels = recipe.family in CPU_KERNELS
+    if on_this_machine:
+        here = fastest_precision(computing, device_for(computing.device), cpu_kernels=cpu_kernels)
+        computing = replace(computing, precision=here)
     hardware = hardware or this_machine(computing.precision)
     pace = None
     if not on_this_machine:
@@ -108,7 +116,6 @@ def forecast(
             hardware,
             settings,
             tokens,
-            precision=fastest_precision(hardware.products) if on_this_machine else hardware.precision,
             fills=None if on_this_machine else rows_that_fill(cost, hardware, utilisation, settings),
         ),
         launches=pace.launches if pace else None,
@@ -206,7 +213,6 @@ def suggest_batch(
     settings: PretrainSettings,
     tokens: int | None,
     *,
-    precision: str,
     fills: int | None = None,
 ) -> Suggested:
     """A batch that fits and keeps every device busy, never smaller than the recipe's, its learning rates and precision.
@@ -233,7 +239,7 @@ def suggest_batch(
         micro_batch=micro_batch,
         batch_size=batch_size,
         learning_rates={name: lr * factor for name, lr in settings.optimizing.learning_rates.items()},
-        precision=precision,
+        precision=hardware.precision,
         fills=fills,
     )
 
@@ -281,5 +287,5 @@ def precision_of(run: Path) -> str:
 
 def recipe_of(run: Path) -> tuple[Recipe, int | None]:
     """The recipe of a run, as its description has it, and its steps."""
-    description = read_history(run).description
-    return recorded_recipe(run, description), description.get("steps")
+    history = read_history(run)
+    return recorded_recipe(run, history.description), history.steps

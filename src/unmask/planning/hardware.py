@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-import time
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import NamedTuple
 
 import torch
@@ -19,12 +16,11 @@ import torch
 from unmask.errors import BadInput
 from unmask.results import ProductSpeed
 from unmask.training.machine.computing import Machine, machine_of
+from unmask.training.machine.fastest import product_speeds
 from unmask.training.machine.processor import half_precision_works
-from unmask.training.precision import PRECISIONS
+from unmask.training.precision import AUTO
 
-TRIALS, SIDE = 6, 1024  # matrix products that find out how fast this machine is, and how large they are
 HALF, SINGLE = ("bfloat16", "float16"), "float32"
-WORTHWHILE = 1.5  # times as fast as in float32 products have to be: the rest of a step gains nothing
 
 
 class Accelerator(NamedTuple):
@@ -91,8 +87,9 @@ def hardware_named(line: str, precision: str | None = None) -> Hardware:
     devices = int(count or 1)
     name, accelerator = _find_accelerator(device, line)
     speeds = {kind: getattr(accelerator, kind) for kind in (*HALF, SINGLE)}
-    precision = precision or next(kind for kind, speed in speeds.items() if speed)
-    if not devices or not speeds.get(precision):
+    if precision in (None, AUTO):
+        precision = next(kind for kind, speed in speeds.items() if speed)
+    if not devices or not speeds.get(str(precision)):
         can = ", ".join(kind for kind, speed in speeds.items() if speed)
         raise BadInput(
             f"--hardware {line} with --precision {precision}: {name} computes in {can}; give 1 or more of it"
@@ -162,43 +159,3 @@ def this_machine(precision: str = SINGLE) -> Hardware:
         processor=True,
         products=products,
     )
-
-
-def product_speed(precision: str, *, seconds: float = float("inf"), side: int = SIDE) -> float:
-    """Operations a second of a matrix product on this machine's processors, the best of a few quick trials."""
-    matrix = torch.ones(side, side, dtype=PRECISIONS[precision])
-    best, begin = float("inf"), time.perf_counter()
-    for _ in range(TRIALS):
-        start = time.perf_counter()
-        matrix @ matrix
-        best = min(best, time.perf_counter() - start)
-        if time.perf_counter() - begin > seconds:
-            break
-    return 2 * side**3 / best
-
-
-def product_speeds(ways: Sequence[tuple[str, int]]) -> list[float]:
-    """Operations a second of a matrix product in each precision on so many threads, the best of a few trials.
-
-    They take turns, so that whatever else the machine does falls on all of them.
-    """
-    matrices = [torch.ones(SIDE, SIDE, dtype=PRECISIONS[precision]) for precision, _ in ways]
-    best, before = [inf] * len(ways), torch.get_num_threads()
-    try:
-        for _ in range(TRIALS):
-            for place, (matrix, (_, threads)) in enumerate(zip(matrices, ways, strict=True)):
-                torch.set_num_threads(threads)
-                start = time.perf_counter()
-                matrix @ matrix
-                best[place] = min(best[place], time.perf_counter() - start)
-    finally:
-        torch.set_num_threads(before)
-    return [2 * SIDE**3 / seconds for seconds in best]
-
-
-def fastest_precision(products: Sequence[ProductSpeed]) -> str:
-    """The precision to train in on this machine: bfloat16 where its products are so much faster that steps are too."""
-    speeds = {product.precision: product.flops for product in products if product.threads == products[0].threads}
-    if not half_precision_works() or SINGLE not in speeds:
-        return SINGLE
-    return "bfloat16" if speeds.get("bfloat16", 0.0) > WORTHWHILE * speeds[SINGLE] else SINGLE

@@ -1,4 +1,4 @@
-"""What each step of a pretraining learns from: a function of the step's number and nothing else.
+"""What each step of a pretraining learns from: a function of the step's number and of how far the run is then.
 
 In: blocks by number, and the objectives. Out: the micro-batches of step k, on any number of processes.
 """
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from unmask.objectives.curriculum import Curriculum
 from unmask.pretraining.batches import BlockRange, MaskedBatches
 from unmask.training.job import PlannedBatch
+from unmask.training.timetable import Timetable
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -19,7 +20,7 @@ class Feed:
 
     preparer: MaskedBatches
     curriculum: Curriculum
-    steps: int  # of the whole run: how far it is decides the stage and the rate
+    timetable: Timetable  # how far the run is decides the stage and the rate
 
     @property
     def seed(self) -> int:
@@ -38,7 +39,7 @@ class Feed:
 
     def plan_step(self, step: int, indices: Iterable[int] | None = None) -> Iterator[PlannedBatch]:
         """The micro-batches of a step, or some of them: their numbers, their objectives and their blocks."""
-        rows, micro_batch, progress = self.preparer.batch_size, self.preparer.micro_batch, self._progress(step)
+        rows, micro_batch, progress = self.preparer.batch_size, self.preparer.micro_batch, self.timetable.progress(step)
         for nth in range(self.micro_batches) if indices is None else indices:
             number = step * self.micro_batches + nth
             objective = self.curriculum.at(progress, number)
@@ -54,6 +55,3 @@ class Feed:
     def figures(self, tokens: int, predictions: int) -> dict[str, float]:
         """The share of the text that was hidden."""
         return {"hidden_rate": predictions / max(1, tokens)}
-
-    def _progress(self, step: int) -> float:
-        return step / max(1, self.steps - 1)

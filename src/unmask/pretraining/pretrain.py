@@ -21,6 +21,7 @@ from unmask.errors import BadInput
 from unmask.files import sha256_of
 from unmask.models.families.family import FAMILIES, build_model
 from unmask.models.init import set_unigram_bias
+from unmask.models.kernels import CPU_KERNELS
 from unmask.objectives.curriculum import Curriculum, parse_curriculum
 from unmask.objectives.text import FILL_MASK, TextObjective
 from unmask.pretraining.batches import MaskedBatches
@@ -41,6 +42,7 @@ from unmask.training.budget import Budget
 from unmask.training.job import FinishedRun, Job
 from unmask.training.machine.computing import PLAIN, Computing
 from unmask.training.run_job import Saving, run_job
+from unmask.training.timetable import Timetable
 
 USES = (
     "unmask fill RUN EXAMPLE",
@@ -104,9 +106,9 @@ class Pretraining:
             sampling=self.sampling,
         )
 
-    def feed(self, steps: int) -> Feed:
-        """What each step of a run of so many learns from."""
-        return Feed(preparer=self.batches(), curriculum=self.curriculum, steps=steps)
+    def feed(self, timetable: Timetable) -> Feed:
+        """What each step of a run learns from."""
+        return Feed(preparer=self.batches(), curriculum=self.curriculum, timetable=timetable)
 
     def learner(self) -> Module:
         """What the objective trains, as it is before the first step: a function of the seed."""
@@ -128,7 +130,7 @@ class Pretraining:
 
     def job(self) -> Job:
         """The job that the loop runs."""
-        recipe, settings, feed = self.recipe, self.recipe.settings, self.feed(steps=1)
+        recipe, settings, feed = self.recipe, self.recipe.settings, self.feed(Timetable(1))
         if not len(feed.preparer.pieces.starts):
             raise BadInput(f"{self.dataset.path}: has no tokens to train on; prepare it from more text")
         counts = self.dataset.manifest["counts"]["train"], self.dataset.manifest["tokens"]["train"]
@@ -153,6 +155,7 @@ class Pretraining:
             steps_an_epoch=feed.preparer.per_epoch / settings.batch_size,
             micro_batches=feed.micro_batches,
             skip_spikes=settings.skip_spikes,
+            cpu_kernels=recipe.family in CPU_KERNELS,
             flags=FLAGS,
             places={"data": str(self.dataset.path.resolve())},
             facts={

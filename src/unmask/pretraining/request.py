@@ -27,6 +27,7 @@ from unmask.training.budget import Budget
 from unmask.training.machine.computing import Computing
 from unmask.training.machine.distributed import launched
 from unmask.training.optimizer import Optimizing
+from unmask.training.precision import AUTO
 from unmask.training.run_job import Saving
 
 Given = Mapping[str, Any]
@@ -61,7 +62,7 @@ def new_request(data: Path, given: Given) -> PretrainRequest:
         seed=given.get("seed", 0),
         saving=Saving(**_given_for(Saving, given)),
         reproducible=given.get("reproducible", False),
-        computing=Computing(**_given_for(Computing, given)),
+        computing=Computing(**{"precision": AUTO, **_given_for(Computing, given)}),
         workers=given.get("workers"),
     )
 
@@ -95,6 +96,7 @@ def fit_micro_batch(settings: PretrainSettings, processes: int, *, reproducible:
 def resumed_request(run: Path, data: Path | None, given: Given) -> PretrainRequest:
     """A run that is to go on: what it was, and what was given now of all that may change."""
     description = read_description(run)
+    given = {name: value for name, value in given.items() if (name, value) != ("precision", AUTO)}  # it has its own
     data = data or recorded_data(run, description)
     asked = _asked_recipe(recorded_recipe(run, description), given)
     phrases = _phrases(run, asked.settings.phrases)

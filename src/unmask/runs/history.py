@@ -37,6 +37,7 @@ from unmask.runs.directory import (
 )
 
 RECENT = 20  # logged steps that tell how fast a run is now
+PLANNED = "planned_steps"  # of the whole run, where they are planned again on the way
 HELD_OUT = "validation_"  # before the name of a figure of a sample of what is held out, always the same
 
 Line = dict[str, Any]
@@ -52,6 +53,12 @@ class History:
     running: bool
     problem: str = ""  # what is wrong with the directory
     foreign: bool = False  # made by a version whose runs this one does not read
+
+    @property
+    def steps(self) -> int | None:
+        """Of the whole run, as they are planned now; none while it finds out how long its steps take."""
+        plans = (line[PLANNED] for line in reversed(self.lines) if isinstance(line.get(PLANNED), int))
+        return next(plans, self.description.get("steps"))
 
     @property
     def step_lines(self) -> list[Line]:
@@ -181,7 +188,7 @@ def summarize_run(history: History) -> RunStatus:
         recipe=str(history.description.get("name", "")),
         titles=history.titles,
         step=int(max((line["step"] for line in history.lines), default=0)),
-        steps=history.description.get("steps"),
+        steps=history.steps,
         tokens=int(last.get("tokens", 0)),
         figures={name: last[name] for name in (*names, "lr") if _is_number(last.get(name))},
         tokens_per_second=_tokens_per_second(history),
@@ -220,7 +227,7 @@ def _tokens_per_second(history: History) -> float | None:
 
 def _seconds_left(history: History) -> float | None:
     """How long the steps that remain take at the speed of the last ones."""
-    steps, speed = history.description.get("steps"), _tokens_per_second(history)
+    steps, speed = history.steps, _tokens_per_second(history)
     if not history.running or not steps or not speed:
         return None
     last = history.step_lines[-1]

@@ -1,7 +1,7 @@
 """How long to train: steps, tokens, epochs or minutes, all of which become steps.
 
-In: a budget. Out: a number of steps, settled before the first of them, so that the schedule ends with the budget and
-a resumed run ends where it would have.
+In: a budget. Out: a number of steps before the first of them, so that the schedule ends with the budget. Minutes are a
+guess at that time, from a few steps, and are planned again on the way (`training.pacing`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from unmask.errors import BadInput
 from unmask.progress import task
 from unmask.training.job import Job
 from unmask.training.machine.distributed import ALONE, World
-from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, VALIDATIONS, Session
+from unmask.training.pacing import VALIDATIONS, Clock
+from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, Session
 from unmask.training.step import StepOptions, take_step
 
-CALIBRATION_SHARE = 0.05  # of the minutes are spent on finding out how long a step takes
+CALIBRATION_SHARE = 0.01  # of the minutes are spent on finding out how long a step takes
 CALIBRATION_STEPS = (4, 40)  # at the least and at the most
 HOW_LONG = "how long? give --minutes, --steps, --tokens or --epochs"
 
@@ -47,7 +48,14 @@ class Budget:
         return any(value is not None for value in asdict(self).values())
 
 
-def steps_for(budget: Budget, job: Job, trial: Callable[[], Session], start: float, world: World = ALONE) -> int:
+def steps_for(
+    budget: Budget,
+    job: Job,
+    trial: Callable[[], Session],
+    start: float,
+    world: World = ALONE,
+    clock: Clock = time.perf_counter,
+) -> int:
     """How many steps a budget buys; minutes are counted from `start` and measured on a trial that is thrown away."""
     if budget.steps is not None:
         return budget.steps
@@ -59,35 +67,35 @@ def steps_for(budget: Budget, job: Job, trial: Callable[[], Session], start: flo
         raise BadInput(HOW_LONG)
     seconds = budget.minutes * 60
     session = trial()
-    a_step = seconds_a_step(session, CALIBRATION_SHARE * seconds, world)
-    a_token = seconds_a_validated_token(session, world)
-    remaining = seconds - (time.perf_counter() - start) - a_token * session.validation.tokens
+    a_step = seconds_a_step(session, CALIBRATION_SHARE * seconds, world, clock)
+    a_token = seconds_a_validated_token(session, world, clock)
+    remaining = seconds - (clock() - start) - a_token * session.validation.tokens
     # each step brings its share of the validations with it
     steps = int(remaining / (a_step + a_token * VALIDATIONS * VALIDATION_SHARE * job.tokens_a_step))
     return world.agree(max(1, steps))
 
 
-def seconds_a_step(session: Session, seconds: float, world: World) -> float:
+def seconds_a_step(session: Session, seconds: float, world: World = ALONE, clock: Clock = time.perf_counter) -> float:
     """The median of a few steps from the middle of the run, where as much is hidden as on average; two warm up."""
     session.learner.train()
     middle = session.steps // 2
     fewest, most = CALIBRATION_STEPS
     options = StepOptions(precision=session.precision)
     times: list[float] = []
-    start = time.perf_counter()
+    start = clock()
     with task("Calibrating") as progress:
-        while world.agree(len(times) < fewest or (time.perf_counter() - start < seconds and len(times) < most)):
-            before = time.perf_counter()
+        while world.agree(len(times) < fewest or (clock() - start < seconds and len(times) < most)):
+            before = clock()
             step = middle + len(times)
             take_step(session.learner, session.optimizer, session.source, step=step, world=world, options=options)
-            times.append(time.perf_counter() - before)
+            times.append(clock() - before)
             progress(1, note=f"{times[-1]:.2f} s a step")
     return statistics.median(times[2:])
 
 
-def seconds_a_validated_token(session: Session, world: World) -> float:
+def seconds_a_validated_token(session: Session, world: World = ALONE, clock: Clock = time.perf_counter) -> float:
     """What measuring on what is held out takes."""
-    start = time.perf_counter()
+    start = clock()
     tokens = min(VALIDATION_TOKENS[0], session.validation.tokens)
     session.measure(tokens, world)
-    return (time.perf_counter() - start) / max(1, tokens)
+    return (clock() - start) / max(1, tokens)

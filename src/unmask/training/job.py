@@ -4,7 +4,7 @@ Pretraining, adapting and tuning each make one `Job`; the loop, checkpoints, sig
 budgets, progress and reports take what they need from it, and know nothing of text, masks or vocabularies.
 
     job.build() ─▶ learner                            before step 0: fresh weights, or those of a directory
-    job.source(steps) ─▶ step k ─▶ micro-batches      what step k learns from: a function of k, whoever computes it
+    job.source(timetable) ─▶ step k ─▶ micro-batches  what step k learns from: a function of k, whoever computes it
     job.validation(learner) ─▶ measurements           how good it is, by which figure, and which way is better
     job.export(learner, finished)                     what is there in the end
 """
@@ -22,8 +22,9 @@ from unmask.objectives.objective import AnyObjective
 from unmask.results import FigureTitle
 from unmask.training.machine.distributed import World
 from unmask.training.optimizer import Optimizing
+from unmask.training.timetable import Timetable
 
-Request = Any  # what a source asks its preparer for: small and picklable, a range of blocks say
+Request = Any  # what a source asks its preparer for: small, picklable and comparable, a range of blocks say
 
 
 class TrainingBatch(Protocol):
@@ -74,8 +75,8 @@ class Source(Protocol):
     """What each step learns from: a function of the step's number, cut into micro-batches that processes share out."""
 
     @property
-    def steps(self) -> int:
-        """Of the whole run."""
+    def timetable(self) -> Timetable:
+        """How many steps there are, and how far the run is at each."""
         ...
 
     @property
@@ -156,7 +157,7 @@ class Job:
     settings: Mapping[str, Any]  # what a resumed run must agree with, field by field
     figures: tuple[FigureTitle, ...]  # that people look at; the first is the headline, by which a moment is the best
     build: Callable[[], Module]  # the learner before step 0
-    source: Callable[[int], Source]  # for so many steps
+    source: Callable[[Timetable], Source]  # for so many steps
     validation: Callable[[Module], Validator]
     export: Callable[[Module, FinishedRun], None]  # writes `model/` in the run directory, and what belongs beside it
     optimizing: Optimizing
@@ -164,6 +165,7 @@ class Job:
     steps_an_epoch: float
     micro_batches: int  # in a step
     skip_spikes: bool = False
+    cpu_kernels: bool = False  # whether its layers have a shorter way on a CPU, where bfloat16 may be the faster
     flags: Mapping[str, str] = field(default_factory=dict)  # that the settings are asked for by, by their dotted names
     places: Mapping[str, str] = field(default_factory=dict)  # where it finds what it is trained on, which may move
     facts: Mapping[str, str] = field(default_factory=dict)  # what is trained on what, for people

@@ -18,9 +18,9 @@ import signal
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import count, islice
 from types import TracebackType
 from typing import Any
 
@@ -96,11 +96,7 @@ class Loader:
 
     def __init__(self, source: Source, share: Sequence[int], *, first: int = 0, workers: int = 0) -> None:
         self.source, self.share = source, share
-        self.requests = (
-            planned_batch.request
-            for step in range(first, source.steps)
-            for planned_batch in source.plan_step(step, share)
-        )
+        self.requests = self._requests(first)
         self.requests_sent = self.batches_received = 0  # batches: who prepares one follows from its number
         self.deaths = 0
         self.workers: list[Worker] = []
@@ -124,20 +120,31 @@ class Loader:
             if self.requests_sent == self.batches_received:  # beyond the last step: nobody was asked for it
                 break
             worker = self.workers[self.batches_received % len(self.workers)]
+            asked = worker.pending[0]
             try:
                 batch = worker.take()
             except PIPE_ERRORS:
                 self._restart(worker)
                 continue
             self.batches_received += 1
-            if batch is None:
+            if batch is None or asked != request:  # which was asked for before the end was planned again
                 break
             return batch
         return self.source.preparer.batch(request)
 
+    def _requests(self, first: int) -> Iterator[Request | None]:
+        """What there is to ask for, step by step; none for as long as the last step, as it is planned, is asked for."""
+        for step in count(first):
+            while step >= self.source.timetable.steps:
+                yield None
+            for planned_batch in self.source.plan_step(step, self.share):
+                yield planned_batch.request
+
     def _ask(self) -> None:
         """Ask for as much as may be prepared ahead, each process in its turn."""
         for request in islice(self.requests, AHEAD * len(self.workers) - (self.requests_sent - self.batches_received)):
+            if request is None:
+                break
             self.workers[self.requests_sent % len(self.workers)].ask(request)
             self.requests_sent += 1
 

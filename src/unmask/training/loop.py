@@ -3,7 +3,8 @@
 In: a learner, an optimizer and a source. Out: the learner, trained; on the way, whoever watches hears of each step.
 
 Step k is a function of (data, settings, seed, k): its rows, its dropout and its learning rate come from the number k,
-so a run that was stopped goes on from the weights, the optimizer's state and one integer.
+so a run that was stopped goes on from the weights, the optimizer's state and one integer. Where a budget in minutes
+plans the end again on the way, the plans made up to k belong to it (`training.timetable`), and checkpoints keep them.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def train(
     learner.train()
     first = position.step
     with Loader(source, world.share(source.micro_batches), first=first, workers=workers) as loader:
-        while position.step < source.steps:
+        while position.step < source.timetable.steps:
             start = time.perf_counter()
             micro_batches = loader.micro_batches(position.step)
             wait = time.perf_counter() - start
@@ -115,7 +116,8 @@ def figures_of(
         "loss": result.loss,
         **result.figures,
         **source.figures(result.tokens, result.predictions),
-        "lr": optimizing.adamw_lr * lr_factor(position.step - 1, source.steps, optimizing.warmup, optimizing.decay),
+        "lr": optimizing.adamw_lr
+        * lr_factor(*source.timetable.at(position.step - 1), optimizing.warmup, optimizing.decay),
         "gradient_norm": result.gradient,
         "tokens": position.tokens,
         "tokens_per_second": result.tokens / seconds,

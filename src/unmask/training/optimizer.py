@@ -49,7 +49,7 @@ class Optimizing:
         return replace(self, muon_lr=self.muon_lr / times, adamw_lr=self.adamw_lr / times)
 
 
-def lr_factor(step: int, steps: int, warmup: float, decay: float) -> float:
+def lr_factor(step: float, steps: int, warmup: float, decay: float) -> float:
     """The part of the full learning rate at a step: warm-up, stable, then 1 − √ decay, 0 when the budget ends.
 
     >>> [round(lr_factor(step, 10, warmup=0.2, decay=0.4), 2) for step in range(10)]
@@ -172,8 +172,8 @@ class Optimizer:
             muon = Muon(matrices, settings.muon_lr, settings.momentum, settings.weight_decay)
             self.parts.append(OptimizerPart("muon", muon, settings.muon_lr, averages=1, counters=False))
 
-    def step(self, step: int, steps: int) -> None:
-        """One step at the rate that this step of the run has."""
+    def step(self, step: float, steps: int) -> None:
+        """One step at the rate that this step has in a run of so many."""
         factor = lr_factor(step, steps, self.settings.warmup, self.settings.decay)
         for part in self.parts:
             for group in part.optimizer.param_groups:

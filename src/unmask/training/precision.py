@@ -16,6 +16,8 @@ from torch.nn import Parameter
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
+AUTO = "auto"  # the fastest that ends at the same loss: `training.machine.fastest` settles it
+
 FIRST_SCALE = 2.0**15
 FALL = 4.0  # fast: five skipped steps in a row stop a run
 PATIENCE = 1000  # steps without an overflow after which the scale is doubled

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from unmask.progress import Step, say, task
 from unmask.runs import tensorboard
 from unmask.runs.commands import resume_command
 from unmask.runs.directory import DESCRIPTION, FINAL, FORMAT, Run, describe_run, open_run, read_description
-from unmask.runs.history import HELD_OUT
+from unmask.runs.history import HELD_OUT, PLANNED
 from unmask.runs.reporting import Reporter, open_reporter
 from unmask.training import checkpoint, loop
 from unmask.training.budget import HOW_LONG, Budget, steps_for
@@ -31,7 +31,10 @@ from unmask.training.loop import Position
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import PLAIN, Computing, device_for, machine_of, make_ready
 from unmask.training.machine.distributed import World, launcher, process_group
-from unmask.training.session import VALIDATIONS, Session
+from unmask.training.machine.fastest import fastest_precision
+from unmask.training.pacing import PARTS, Clock
+from unmask.training.precision import AUTO, PRECISIONS
+from unmask.training.session import Session
 
 LOGGED_STEPS = 1000  # steps logged over a run; where it has fewer, every one
 CALIBRATED_STEPS = 1000  # what a calibration takes the run to be: its learning rates matter little
@@ -70,12 +73,18 @@ def run_job(
     computing: Computing = PLAIN,
     workers: int | None = None,
     again: str | None = None,
+    clock: Clock = time.perf_counter,
 ) -> FinishedRun:
-    """Train a job to its end, or go on with a run of it that was stopped; `again` is the command that goes on."""
-    start = time.perf_counter()
+    """Train a job to its end, or go on with a run of it that was stopped.
+
+    `again` is the command that goes on, and minutes are those of the clock.
+    """
+    start = clock()
     saving = saving or Saving()
     device = device_for(computing.device)
     again = again or resume_command(out, job.kind, program=launcher())
+    if resume and computing.precision == AUTO:
+        computing = _in_recorded_precision(computing, out)
     settings = _settings(job, budget, computing, saving, reproducible=reproducible, workers=workers)
     workers = _workers(workers, device)
     if saving.tensorboard:
@@ -94,12 +103,16 @@ def run_job(
         keep_large_blocks()
         torch.set_num_threads(run.description.get("threads", torch.get_num_threads()))
         with interruption.at_once("stopped before training went on: nothing is lost; the same command begins again"):
-            run = _with_steps(run, job, budget, computing, world, start)
-            session = Session.begin(job, run.description["steps"], computing, world)
+            run = _with_precision(run, job, computing, world)
+            computing = replace(computing, precision=run.description["computing"]["precision"])
+            run = _with_steps(run, job, budget, computing, world, start, clock)
+            seconds = _seconds(run.description)
+            session = Session.begin(job, run.description["steps"], computing, world, seconds=seconds, clock=clock)
         facts = {"parameters": f"{session.parameters:,}", **job.facts}
         outputs = {"report": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
         with open_reporter(run, facts, **outputs) as (run, reporter):
-            position = Observer(session, run, interruption, saving, world, reporter, again).train(workers)
+            observer = Observer(session, run, interruption, saving, world, reporter, again)
+            position = observer.train(workers, start)
             with interruption.at_once(
                 f"stopped after the last step, which is saved; to measure and export the model: {again}"
             ):
@@ -139,17 +152,47 @@ def _settings(
     }
 
 
-def _with_steps(run: Run, job: Job, budget: Budget, computing: Computing, world: World, start: float) -> Run:
-    """The run with the steps that its budget buys."""
+def _in_recorded_precision(computing: Computing, out: Path) -> Computing:
+    """How a run goes on whose precision is left open: in its own."""
+    recorded = read_description(out) if (out / DESCRIPTION).exists() else {}
+    return replace(computing, precision=recorded.get("computing", {}).get("precision", AUTO))
+
+
+def _with_precision(run: Run, job: Job, computing: Computing, world: World) -> Run:
+    """The run with what it computes in, which the first process finds out."""
+    asked = run.description["computing"]
+    if asked["precision"] != AUTO:
+        return run
+    names = [*PRECISIONS]
+    device = device_for(computing.device)
+    name = (
+        fastest_precision(computing, device, cpu_kernels=job.cpu_kernels, reproducible=world.reproducible)
+        if world.first
+        else names[0]
+    )
+    precision = names[world.agree(names.index(name))]
+    return replace(run, description={**run.description, "computing": {**asked, "precision": precision}})
+
+
+def _with_steps(
+    run: Run, job: Job, budget: Budget, computing: Computing, world: World, start: float, clock: Clock
+) -> Run:
+    """The run with the steps that its budget buys, or seems to."""
     if "steps" in run.description:
         return run
 
     def trial() -> Session:
         return Session.begin(job, CALIBRATED_STEPS, computing, world)
 
-    steps = steps_for(budget, job, trial, start, world)
+    steps = steps_for(budget, job, trial, start, world, clock)
     machine = asdict(machine_of(device_for(computing.device), world.size))
     return describe_run(run, steps, torch.get_num_threads(), machine=machine, write=world.first)
+
+
+def _seconds(description: Mapping[str, Any]) -> float | None:
+    """How long a run may take, where its budget says so."""
+    minutes = (description.get("budget") or {}).get("minutes")
+    return None if minutes is None else 60 * minutes
 
 
 @contextmanager
@@ -190,13 +233,13 @@ class Observer:
     ) -> None:
         self.session, self.run, self.interruption = session, run, interruption
         self.saving, self.world, self.reporter, self.again = saving, world, reporter, again
-        self.validations = {round(session.steps * nth / (VALIDATIONS - 1)) for nth in range(1, VALIDATIONS)} - {0}
+        self.pacer, self.timetable = session.pacer, session.pacer.timetable
         self.best: float | None = None
         self.last = ""
         self.saved_at = time.monotonic()
 
-    def train(self, workers: int) -> Position:
-        """Train to the last step from where the run stands."""
+    def train(self, workers: int, start: float) -> Position:
+        """Train to the last step from where the run stands; `start` is when its clock began."""
         session = self.session
         newest = checkpoint.newest(self.run.checkpoints)
         position = Position() if newest is None else session.restore(newest)
@@ -206,7 +249,9 @@ class Observer:
             self.run.rewind(position.step if newest else -1)
         if newest:
             say(f"going on from step {position.step:,}")
-        with task("Training", total=session.steps) as progress:
+        self.pacer.begin(self.pacer.clock() - start if newest is None else None)
+        self.parts_done = self.timetable.parts_done(position.step, PARTS)
+        with task("Training", total=self.timetable.steps) as progress:
             progress(position.step)
             self.progress: Step = progress
             if position.step == 0:
@@ -225,16 +270,22 @@ class Observer:
 
     def __call__(self, position: Position, figures: dict[str, Any]) -> None:
         """Do what is due after this step."""
-        steps = self.session.steps
-        if "rows" in figures or position.step % max(1, steps // LOGGED_STEPS) == 0:
+        self.pacer.end_step()
+        if "rows" in figures or position.step % max(1, self.timetable.steps // LOGGED_STEPS) == 0:
             self.log(figures)
-        if position.step in self.validations:
+        if self._part_is_done(position.step):
             self.validate(position)
-        self.progress(1, note=self._note(figures))
-        is_last = position.step == steps
+        self.pacer.end_rest()
         late = time.monotonic() - self.saved_at >= self.saving.seconds
-        # a signal may reach the processes at different steps: all stop at the same one
-        stop, due = self.world.total(self.interruption.pending, late and self.world.first)
+        # a signal may reach the processes at different steps, and their clocks differ: all stop and plan alike
+        stop, due, planned = self.world.total(
+            self.interruption.pending, late and self.world.first, self._planned(position.step)
+        )
+        if planned:
+            self.plan(position, int(planned))
+        steps = self.timetable.steps
+        self.progress(1, note=self._note(figures), total=steps)
+        is_last = position.step == steps
         if is_last or due or stop:
             self.session.save(self.run.checkpoints, position, self.saving.keep, self.world)
             self.saved_at = time.monotonic()
@@ -244,6 +295,21 @@ class Observer:
             raise self.interruption.error(
                 f"stopped after step {position.step:,} of {steps:,}, which is saved; to go on: {self.again}"
             )
+
+    def _part_is_done(self, step: int) -> bool:
+        """Whether this step is the last of a tenth of the run."""
+        before, self.parts_done = self.parts_done, self.timetable.parts_done(step, PARTS)
+        return self.parts_done > before
+
+    def _planned(self, step: int) -> int:
+        """How many steps the first process plans for, if this is a moment to plan; else 0."""
+        planned = self.pacer.plan(step, end=self.session.end)
+        return planned or 0 if self.world.first else 0
+
+    def plan(self, position: Position, steps: int) -> None:
+        """Let the run have so many steps from here on."""
+        self.pacer.adopt(position.step, steps)
+        self.log({"step": position.step, PLANNED: steps, "minutes": self.pacer.spent.seconds / 60})
 
     def _note(self, figures: Mapping[str, Any]) -> str:
         """A step behind the bar."""
@@ -257,7 +323,9 @@ class Observer:
 
     def validate(self, position: Position) -> None:
         """Measure on a sample of what is held out, always the same."""
+        self.pacer.end_rest()
         figures = self.session.validate(self.world)
+        self.pacer.end_validation()
         self.last = f" · held out {brief_figures(figures, self.session.job)}"
         self.log({"step": position.step, **prefixed_figures(figures, HELD_OUT)})
         headline = self.session.job.headline
@@ -292,7 +360,7 @@ def finish(session: Session, run: Run, position: Position, saving: Saving, world
         figures = session.measure(None, world)
         progress(1, note=brief_figures(figures, job))
     if world.first:
-        run.log({"step": session.steps, **prefixed_figures(figures, FINAL)})
+        run.log({"step": position.step, **prefixed_figures(figures, FINAL)})
     finished_run = FinishedRun(
         path=run.path,
         description=run.description,

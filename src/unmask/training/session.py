@@ -5,6 +5,7 @@ In: a job and a number of steps. Out: the same beginning each time, or the momen
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -19,11 +20,14 @@ from unmask.training.machine.computing import PLAIN, Computing, device_for, forc
 from unmask.training.machine.distributed import ALONE, World
 from unmask.training.machine.sharding import full_tensor, is_sharded, shard_layers, shard_like
 from unmask.training.optimizer import Optimizer
-from unmask.training.precision import Precision
+from unmask.training.pacing import KEPT, Clock, Pacer
+from unmask.training.precision import FLOAT32, Precision
+from unmask.training.timetable import Timetable
 
-VALIDATIONS = 11  # over a run: before the first step, after the last, and nine between
 VALIDATION_SHARE = 0.01  # tokens of a validation for each token trained on: about a thirtieth of the time in all
 VALIDATION_TOKENS = (4_096, 65_536)  # at the least and at the most
+
+SINGLE_TIMES = 1.6  # as long as in bfloat16 a measurement in float32 lasts; a guess, for minutes to end in time
 
 
 @dataclass(frozen=True)
@@ -31,17 +35,28 @@ class Session:
     """Everything that a step touches."""
 
     job: Job
-    steps: int
+    steps: int  # as they were planned before the first
     learner: Module
     optimizer: Optimizer
     source: Source
     validation: Validator
     computing: Computing
     precision: Precision
+    pacer: Pacer
 
     @classmethod
-    def begin(cls, job: Job, steps: int, computing: Computing = PLAIN, world: World = ALONE) -> Session:
-        """The beginning of a run."""
+    def begin(
+        cls,
+        job: Job,
+        steps: int,
+        computing: Computing = PLAIN,
+        world: World = ALONE,
+        *,
+        seconds: float | None = None,
+        clock: Clock = time.perf_counter,
+    ) -> Session:
+        """The beginning of a run; where it has so many seconds, its steps are planned again on the way."""
+        pacer = Pacer(Timetable(steps), seconds, clock)
         device = device_for(computing.device)
         learner = make_ready(job.build(), computing, device)
         if computing.shard and world.size > 1:
@@ -51,10 +66,11 @@ class Session:
             steps=steps,
             learner=learner,
             optimizer=Optimizer(learner, job.optimizing),
-            source=job.source(steps),
+            source=job.source(pacer.timetable),
             validation=job.validation(learner),
             computing=computing,
             precision=Precision(computing.precision, device.type),
+            pacer=pacer,
         )
 
     def restore(self, moment: checkpoint.Checkpoint) -> Position:
@@ -63,9 +79,9 @@ class Session:
             self.restore_weights(moment)
             self.optimizer.restore(moment.optimizer)
             self.precision.restore(moment.state)
-            return Position.of(
-                {name: value for name, value in moment.state.items() if name not in self.precision.state}
-            )
+            self.pacer.restore(moment.state)
+            others = {*self.precision.state, *KEPT}
+            return Position.of({name: value for name, value in moment.state.items() if name not in others})
         except (KeyError, TypeError, ValueError) as error:
             raise Damaged(f"the checkpoint of step {moment.step} does not fit the model ({error})") from error
 
@@ -85,7 +101,7 @@ class Session:
         """Keep this moment: the first process writes what all of them hold."""
         tensors = {name: full_tensor(parameter.detach()) for name, parameter in self.learner.named_parameters()}
         health.check_weights(tensors.items(), position.step)
-        state = asdict(position) | self.precision.state
+        state = asdict(position) | self.precision.state | self.pacer.state
         moment = checkpoint.Checkpoint(position.step, tensors, self.optimizer.tensors(), state)
         if world.first:
             checkpoint.save(folder, moment, keep=keep)
@@ -102,14 +118,25 @@ class Session:
         return learner
 
     def validate(self, world: World) -> dict[str, float]:
-        """Measure on a sample of what is held out, whose size is a share of what the run trains on."""
+        """Measure on a sample of what is held out, always the same."""
+        return self.measure(self.sample, world)
+
+    @property
+    def sample(self) -> int:
+        """Tokens of a validation: a share of what the run was to train on when it began."""
         fewest, most = VALIDATION_TOKENS
-        limit = min(most, max(fewest, int(self.steps * self.job.tokens_a_step * VALIDATION_SHARE)))
-        return self.measure(limit, world)
+        return min(most, max(fewest, int(self.steps * self.job.tokens_a_step * VALIDATION_SHARE)))
+
+    @property
+    def end(self) -> float:
+        """As many validations as the measurement in the end lasts, which is on everything and in float32."""
+        times = 1.0 if self.precision.dtype == torch.float32 else SINGLE_TIMES
+        return times * self.validation.tokens / max(1, min(self.sample, self.validation.tokens))
 
     def measure(self, limit: int | None, world: World) -> dict[str, float]:
-        """Figures on about so many tokens of what is held out, or on all of it."""
-        with self.precision.casting(), force_eager(self.computing):
+        """Figures on about so many tokens of what is held out; on all of it in float32, as `evaluate` measures."""
+        precision = FLOAT32 if limit is None else self.precision
+        with precision.casting(), force_eager(self.computing):
             return self.validation.measure(self.learner, limit, world)
 
     @property

@@ -80,7 +80,7 @@ def take_step(
     spike = options.recent.spike(sums.loss, norm) if finite else None
     applied = finite and not (spike and options.skip_spikes)
     if applied:
-        optimizer.step(step, source.steps)
+        optimizer.step(*source.timetable.at(step))
     optimizer.clear()
     return StepResult(
         loss=sums.loss,

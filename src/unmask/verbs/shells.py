@@ -31,7 +31,7 @@ VALUES: dict[str, tuple[str, ...]] = {
         *("mlm", "replaced", "replaced-disentangled", "spans", "causal", "diffusion", "permuted", "seq2seq"),
     ),
     "device": ("auto", "cuda", "mps", "cpu"),
-    "precision": ("float32", "bfloat16", "float16"),
+    "precision": ("auto", "float32", "bfloat16", "float16"),
     "tokenizer": ("wordpiece", "bpe", "unigram"),
 }
 Commands = Mapping[str, Callable[..., Any]]

@@ -43,9 +43,9 @@ def plan(
         data: The data directory to train on.
         vocab_size: The size of the vocabulary, where there is no data yet.
         hardware: What to train on: 8xA100, RTX 4090, or its figures: 4x100TFLOPS/32GB; this machine if not given.
-        precision: Of products: bfloat16, float16 or float32; if not given, that hardware's fastest, and here float32.
+        precision: Of products: bfloat16, float16 or float32; if not given, the fastest there, as pretrain takes it.
         utilisation: The part of the hardware's published peak that is reckoned with.
-        minutes: The budget in minutes of training.
+        minutes: The budget in minutes, of the whole run.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         epochs: The budget in passes over the data.
@@ -123,7 +123,7 @@ def pretrain(
             if not given. Kinds: modernbert, bert, bert-wwm (whole-word masking), roberta, ernie, xlm-r, pmi
             (PMI-masking), spanbert (SBO), deberta, electra (RTD), deberta-v3 (RTD, GDES), xlnet (PLM), t5 (span
             corruption), diffusion (MDLM), causal (CLM, GPT-2), causal-then-mlm.
-        minutes: The budget in minutes of training.
+        minutes: The budget in minutes, of the whole run.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         epochs: The budget in passes over the data.
@@ -150,7 +150,8 @@ def pretrain(
         tensorboard: Write events for TensorBoard too (pip install 'unmask[tensorboard]').
         reproducible: Add gradients in a fixed order: the same weights, to the bit, on any number of processes.
         device: Where to compute: auto (if not given), cpu, cuda or mps.
-        precision: Of products: float32 (if not given), bfloat16 or float16; weights stay float32.
+        precision: Of products: float32, bfloat16 or float16; auto (if not given) is bfloat16 where that is faster and
+            ends at the same loss, else float32, as with --reproducible; a run keeps its own. Weights stay float32.
         recompute: Compute each layer again in backward instead of keeping what happened in it: less memory.
         compile: Compile the layers with torch.compile; a minute or more at the start.
         shard: Cut the layers up among the processes, so that none holds them all (FSDP2).

@@ -20,6 +20,7 @@ from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.machine.distributed import World, launcher, process_group
+from unmask.training.timetable import Timetable
 
 SETTINGS = [
     "--recipe",
@@ -34,6 +35,8 @@ SETTINGS = [
     "4",
     "--save-seconds",
     "0",
+    "--precision",
+    "float32",
 ]
 
 
@@ -166,7 +169,7 @@ def test_work_that_cannot_be_shared_out_is_refused_before_processes_join(
 @pytest.mark.parametrize("size", [1, 2, 96, 1000, 1024])
 def test_the_processes_of_a_step_plan_each_of_its_blocks_once_however_many_they_are(data: Path, size: int) -> None:
     plan = recipe_named("tiny", length=32, batch_size=1536, micro_batch=1)
-    feed = Pretraining.of(Dataset.open(data), plan).feed(60)
+    feed = Pretraining.of(Dataset.open(data), plan).feed(Timetable(60))
     for step in (0, 7, 59):  # over the ends of many epochs: the text has few blocks
         shares = (World(rank, size).share(feed.micro_batches) for rank in range(size))
         planned = [each.request for share in shares for each in feed.plan_step(step, share)]

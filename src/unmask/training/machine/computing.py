@@ -26,7 +26,7 @@ from unmask.errors import BadInput, did_you_mean
 from unmask.models.kernels import use_cpu_kernels
 from unmask.models.layers import layers_of
 from unmask.training.machine.processor import half_precision_works, processor_name
-from unmask.training.precision import PRECISIONS
+from unmask.training.precision import AUTO, PRECISIONS
 
 DEVICES: dict[str, Callable[[], bool]] = {  # the best first
     "cuda": torch.cuda.is_available,
@@ -52,7 +52,7 @@ class Computing:
     def __post_init__(self) -> None:
         for name, value, choices in (
             ("device", self.device, ("auto", *DEVICES)),
-            ("precision", self.precision, tuple(PRECISIONS)),
+            ("precision", self.precision, (AUTO, *PRECISIONS)),
         ):
             if value not in choices:
                 near = did_you_mean(value, choices, MEANT)
