@@ -246,7 +246,7 @@ def test_a_model_that_cannot_be_compared_is_told_before_anything_is_trained(
     run(tmp_path / "out", (), models=[model], budget=Budget())
     other = make_model("bert", "wordpiece", initializer_range=0.1)
     shutil.copy(other / "model.safetensors", model)
-    with pytest.raises(Refused, match=r"cannot go on: models.model was"):
+    with pytest.raises(Refused, match=r"cannot go on: models.model: the comparison has"):
         run(tmp_path / "out", (), models=[model], budget=Budget(), resume=True)
 
 
