@@ -383,7 +383,7 @@ def test_the_settings_of_a_pretraining_are_read_once(
 
 def test_a_learner_may_come_from_a_model_directory_as_well_as_fresh(data: Path, tmp_path: Path, whole: Trained) -> None:
     pretraining = Pretraining.of(Dataset.open(data), DROPOUT)
-    again = replace(pretraining.job(), build=lambda: load_model(whole.path).model)
+    again = replace(pretraining.job(), build=lambda fresh=True: load_model(whole.path).model)
     fresh, loaded = (Session.begin(job, 4).measure(None, ALONE)["loss"] for job in (pretraining.job(), again))
     assert loaded == pytest.approx(whole.loss, rel=1e-5) and fresh > loaded + 0.1
     finished = run_job.run_job(again, tmp_path / "run", Budget(steps=4), saving=EVERY_STEP)

@@ -135,7 +135,7 @@ class Explained:
         return {"r2": 1 - error / float(held_out.y.var()), "loss": error}
 
 
-def build() -> Module:
+def build(*, fresh: bool = True) -> Module:
     torch.manual_seed(0)
     return Sequential(Linear(3, 16), ReLU(), Linear(16, 1))
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from unmask.errors import Damaged
 from unmask.files import sha256_of, with_seal, write_json
 from unmask.progress import show_progress
-from unmask.training.checkpoint import FILES, INDEX, Checkpoint, load, newest, save
+from unmask.training.checkpoint import FILES, INDEX, Checkpoint, any_in, load, newest, save
 
 
 def moment(step: int) -> Checkpoint:
@@ -170,3 +170,9 @@ def test_a_file_in_place_of_a_checkpoint_is_passed_over(tmp_path: Path) -> None:
     save(tmp_path, moment(11))
     found = newest(tmp_path)
     assert found is not None and found.step == 11
+
+
+def test_a_folder_has_something_saved_as_soon_as_a_checkpoint_is_there(tmp_path: Path) -> None:
+    assert not any_in(tmp_path / "nowhere") and not any_in(tmp_path)
+    save(tmp_path, moment(1))
+    assert any_in(tmp_path)

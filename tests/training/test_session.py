@@ -40,11 +40,11 @@ def test_a_moment_that_was_kept_goes_on_as_the_one_that_was_not_stopped(tmp_path
     assert torch.equal(weights(whole), weights(again))
 
 
-def wider() -> Module:
+def wider(*, fresh: bool = True) -> Module:
     return Sequential(Linear(3, 16), ReLU(), Linear(16, 2))
 
 
-def longer() -> Module:
+def longer(*, fresh: bool = True) -> Module:
     return Sequential(Linear(3, 16), ReLU(), Linear(16, 1), Linear(1, 1))
 
 

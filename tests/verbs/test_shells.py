@@ -104,6 +104,7 @@ def test_names_that_are_completed_are_those_there_are() -> None:
     from unmask.corruption.policy import POLICIES
     from unmask.objectives.curriculum import OBJECTIVES
     from unmask.pretraining.recipes import recipe_names
+    from unmask.pretraining.settings import INITS
     from unmask.tokens.tokenizer.train import KINDS
     from unmask.training.machine.computing import DEVICES
     from unmask.training.precision import AUTO, PRECISIONS
@@ -112,6 +113,7 @@ def test_names_that_are_completed_are_those_there_are() -> None:
         "recipe": set(recipe_names()),
         "policy": set(POLICIES),
         "objective": set(OBJECTIVES),
+        "init": set(INITS),
         "device": {"auto", *DEVICES},
         "precision": {AUTO, *PRECISIONS},
         "tokenizer": set(KINDS),

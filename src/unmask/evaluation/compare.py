@@ -240,7 +240,7 @@ def likelihood(contender: Contender, steps: int | None) -> dict[str, float] | No
     moment = None if pretraining is None else checkpoint.newest(contender.path / (BEST if best else CHECKPOINTS))
     if pretraining is None or moment is None or steps is None:
         return None
-    session = Session.begin(pretraining.job(), steps)
+    session = Session.begin(pretraining.job(), steps, fresh=False)
     session.restore_weights(moment)
     cost = bits_per_byte(session.learner, pretraining.validation(session.learner))
     return None if cost is None else asdict(cost)

@@ -67,7 +67,7 @@ def recipe_contender(
         pretraining.job()
     except BadInput as error:
         raise BadInput(f"{recipe.name}: {error}") from error
-    learner, objective = pretraining.learner(), pretraining.objective
+    learner, objective = pretraining.learner(fresh=False), pretraining.objective
     exported = objective.exports(learner)
     restores = objective.masked_lm(learner) is not None
     if flops is not None:

@@ -81,12 +81,12 @@ def cost_of(pretraining: Pretraining, *, steps: int = 1000) -> Cost:
     """Count what a recipe costs on some data, in a run of so many steps."""
     feed, vocabulary = pretraining.feed(Timetable(steps)), pretraining.dataset.vocabulary.size
     with torch.device("meta"):
-        learner = pretraining.learner().train()
+        learner = pretraining.learner(fresh=False).train()
     optimizer = Optimizer(learner, pretraining.recipe.settings.optimizing)
     try:
         costs = [micro_batch_cost(learner, micro_batch, vocabulary) for micro_batch in _looks(feed)]
     except (RuntimeError, NotImplementedError):  # an objective that draws or compares needs numbers: a few rows of them
-        computed, small = pretraining.learner().train(), _few_rows(feed)
+        computed, small = pretraining.learner(fresh=False).train(), _few_rows(feed)
         factor = feed.preparer.micro_batch / small.preparer.micro_batch
         costs = [micro_batch_cost(computed, micro_batch, vocabulary).times(factor) for micro_batch in _looks(small)]
     muon = [matrix for part in optimizer.parts if isinstance(part.optimizer, Muon) for matrix in part.parameters]
@@ -170,7 +170,7 @@ def kept_on_processor(pretraining: Pretraining, computing: Computing) -> tuple[i
     factor = (
         min(pretraining.recipe.settings.micro_batch, pretraining.recipe.settings.batch_size) / feed.preparer.micro_batch
     )
-    learner = make_ready(pretraining.learner(), computing, torch.device("cpu")).train()
+    learner = make_ready(pretraining.learner(fresh=False), computing, torch.device("cpu")).train()
     parameters = {parameter.untyped_storage()._cdata for parameter in learner.parameters()}
     cost = MicroBatchCost(pretraining.dataset.vocabulary.size, storages=parameters)
     (micro_batch,) = _looks(feed)

@@ -173,7 +173,7 @@ def step_at(product: ProductSpeed, here: Hardware, cost: Cost, a_step: float | N
 def measure_pace(pretraining: Pretraining, computing: Computing) -> Pace:
     """The pace of real steps on this machine, with memory kept between them as a run keeps it."""
     keep_large_blocks()
-    session = Session.begin(pretraining.job(), USUAL_STEPS, computing)
+    session = Session.begin(pretraining.job(), USUAL_STEPS, computing, fresh=False)
     return Pace(seconds_a_step(session, CALIBRATION, ALONE), seconds_a_validated_token(session, ALONE))
 
 

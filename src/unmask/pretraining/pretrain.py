@@ -14,20 +14,21 @@ from typing import Any
 
 import torch
 from torch.nn import Module
+from transformers import PreTrainedModel
 
 from unmask.corruption.policy import policies_with
 from unmask.corruption.schedule import MaskingSchedule, parse_schedule
 from unmask.errors import BadInput
 from unmask.files import sha256_of
 from unmask.models.families.family import FAMILIES, build_model
-from unmask.models.init import set_unigram_bias
 from unmask.models.kernels import CPU_KERNELS
 from unmask.objectives.curriculum import Curriculum, parse_curriculum
 from unmask.objectives.text import FILL_MASK, TextObjective
 from unmask.pretraining.batches import MaskedBatches
 from unmask.pretraining.card import WEIGHTS, export_model, model_card
 from unmask.pretraining.feed import Feed
-from unmask.pretraining.settings import PretrainSettings, Recipe
+from unmask.pretraining.informed import InformedStart
+from unmask.pretraining.settings import INITS, PretrainSettings, Recipe
 from unmask.pretraining.validation import TITLES, MaskedValidation
 from unmask.progress import say
 from unmask.results import Trained
@@ -50,7 +51,7 @@ USES = (
     "from transformers import pipeline\n\nfill = pipeline('fill-mask', model=MODEL)\n"
     "fill(EXAMPLE.replace('[MASK]', fill.tokenizer.mask_token))",
 )
-CHOICES = ("objective", "policy", "rate", "static_masks", "length", "batch_size", "micro_batch", "skip_spikes")
+CHOICES = ("objective", "policy", "rate", "static_masks", "init", "length", "batch_size", "micro_batch", "skip_spikes")
 FLAGS = {  # that the settings of a run are asked for by
     **dict.fromkeys(("name", "recipe.name", "recipe.family", "recipe.size"), "--recipe"),
     **{f"recipe.settings.{name}": f"--{name.replace('_', '-')}" for name in CHOICES},
@@ -110,18 +111,27 @@ class Pretraining:
         """What each step of a run learns from."""
         return Feed(preparer=self.batches(), curriculum=self.curriculum, timetable=timetable)
 
-    def learner(self) -> Module:
-        """What the objective trains, as it is before the first step: a function of the seed."""
+    def learner(self, *, fresh: bool = True) -> Module:
+        """What the objective trains, as it is before the first step: a function of the text and the seed.
+
+        One that is not to be fresh, because its weights will be taken from elsewhere, is not told of the text.
+        """
         settings, vocabulary = self.recipe.settings, self.dataset.vocabulary
-        model = {"family": self.recipe.family, "size": self.recipe.size, "dropout": settings.dropout}
+        usual = {"family": self.recipe.family, "size": self.recipe.size, "dropout": settings.dropout}
+        informed = InformedStart(INITS[settings.init], self.dataset, self.seed)
+
+        def build(**overrides: Any) -> PreTrainedModel:
+            made = {**usual, **overrides}
+            model = build_model(vocabulary=vocabulary, length=settings.length, seed=self.seed, **made)
+            if fresh:
+                informed.begin(model)
+            return model
+
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)  # of what the objective adds to the model
-            learner: Module = self.objective.learner(
-                lambda **overrides: build_model(
-                    vocabulary=vocabulary, length=settings.length, seed=self.seed, **{**model, **overrides}
-                )
-            )
-        set_unigram_bias(learner, vocabulary.counts)
+            learner: Module = self.objective.learner(build)
+        if fresh:
+            informed.set_frequencies(learner)
         return learner
 
     def validation(self, learner: Module) -> MaskedValidation:

@@ -4,8 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from unmask.errors import BadInput
+from unmask.errors import BadInput, did_you_mean
 from unmask.training.optimizer import Optimizing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Init:
+    """What a fresh model begins with; the rest is as its family draws it."""
+
+    frequencies: bool = False  # the output bias is the log-frequency of each token
+    vectors: bool = False  # token embeddings are vectors of co-occurrence in the training text
+    neighbours: bool = False  # heads of the first layer look at the words beside each word
+
+
+INITS = {
+    "informed": Init(frequencies=True, vectors=True, neighbours=True),
+    "vectors": Init(frequencies=True, vectors=True),
+    "neighbours": Init(frequencies=True, neighbours=True),
+    "frequencies": Init(frequencies=True),
+    "random": Init(),  # as published
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,11 +39,15 @@ class PretrainSettings:
     phrases: str | None = None  # a list of what entity, phrase and collocation hide whole; none: what the data has
     smoothing: float | None = None  # languages are sampled with their shares to this power; none: as the text has them
     static_masks: bool = False  # the same blocks and the same hidden tokens in every epoch
+    init: str = "informed"  # what the model knows before the first step: one of `INITS`
     dropout: float = 0.0  # none for a single pass over the data
     skip_spikes: bool = False  # leave out steps whose loss or gradient is far above the ones before
     optimizing: Optimizing = field(default_factory=Optimizing)
 
     def __post_init__(self) -> None:
+        if self.init not in INITS:
+            near = did_you_mean(self.init, INITS)
+            raise BadInput(f"--init {self.init}: give {', '.join(INITS)}{near and f'; {near}'}")
         for name, minimum in (("length", 3), ("batch_size", 1), ("micro_batch", 1)):
             if (value := getattr(self, name)) < minimum:
                 raise BadInput(f"--{name.replace('_', '-')} {value}: give {minimum} or more")

@@ -68,6 +68,11 @@ def newest(folder: Path) -> Checkpoint | None:
     return None
 
 
+def any_in(folder: Path) -> bool:
+    """Whether anything was saved there, damaged or not."""
+    return bool(_checkpoint_paths(folder))
+
+
 def load(path: Path) -> Checkpoint:
     """Read one checkpoint, or say which of its files is not what it was."""
     try:

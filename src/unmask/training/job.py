@@ -3,7 +3,7 @@
 Pretraining, adapting and tuning each make one `Job`; the loop, checkpoints, signals, faults, many processes, precision,
 budgets, progress and reports take what they need from it, and know nothing of text, masks or vocabularies.
 
-    job.build() ─▶ learner                            before step 0: fresh weights, or those of a directory
+    job.build(fresh) ─▶ learner                       before step 0: fresh weights, or those of a directory
     job.source(timetable) ─▶ step k ─▶ micro-batches  what step k learns from: a function of k, whoever computes it
     job.validation(learner) ─▶ measurements           how good it is, by which figure, and which way is better
     job.export(learner, finished)                     what is there in the end
@@ -120,6 +120,14 @@ def micro_batches_of(source: Source, step: int, indices: Iterable[int] | None = 
     ]
 
 
+class Build(Protocol):
+    """Makes the learner as it is before step 0."""
+
+    def __call__(self, *, fresh: bool = True) -> Module:
+        """The learner; with weights that mean nothing where it is not to be fresh, because others will be put in."""
+        ...
+
+
 class Validator(Protocol):
     """How a learner is measured; what it gives has the job's headline among its figures."""
 
@@ -156,7 +164,7 @@ class Job:
     seed: int
     settings: Mapping[str, Any]  # what a resumed run must agree with, field by field
     figures: tuple[FigureTitle, ...]  # that people look at; the first is the headline, by which a moment is the best
-    build: Callable[[], Module]  # the learner before step 0
+    build: Build  # the learner before step 0
     source: Callable[[Timetable], Source]  # for so many steps
     validation: Callable[[Module], Validator]
     export: Callable[[Module, FinishedRun], None]  # writes `model/` in the run directory, and what belongs beside it

@@ -92,7 +92,7 @@ def run_job(
     if not budget.is_set and not resume:
         raise BadInput(HOW_LONG)
     if computing.recompute or computing.compile:  # what cannot be computed leaves nothing behind
-        make_ready(job.build(), computing, device)
+        make_ready(job.build(fresh=False), computing, device)
     with (
         process_group(
             device, micro_batches=job.micro_batches, reproducible=reproducible, shard=computing.shard
@@ -106,8 +106,15 @@ def run_job(
             run = _with_precision(run, job, computing, world)
             computing = replace(computing, precision=run.description["computing"]["precision"])
             run = _with_steps(run, job, budget, computing, world, start, clock)
-            seconds = _seconds(run.description)
-            session = Session.begin(job, run.description["steps"], computing, world, seconds=seconds, clock=clock)
+            session = Session.begin(
+                job,
+                run.description["steps"],
+                computing,
+                world,
+                seconds=_seconds(run.description),
+                clock=clock,
+                fresh=not checkpoint.any_in(run.checkpoints),
+            )
         facts = {"parameters": f"{session.parameters:,}", **job.facts}
         outputs = {"report": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
         with open_reporter(run, facts, **outputs) as (run, reporter):
@@ -182,7 +189,7 @@ def _with_steps(
         return run
 
     def trial() -> Session:
-        return Session.begin(job, CALIBRATED_STEPS, computing, world)
+        return Session.begin(job, CALIBRATED_STEPS, computing, world, fresh=False)
 
     steps = steps_for(budget, job, trial, start, world, clock)
     machine = asdict(machine_of(device_for(computing.device), world.size))

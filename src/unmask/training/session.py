@@ -54,11 +54,17 @@ class Session:
         *,
         seconds: float | None = None,
         clock: Clock = time.perf_counter,
+        fresh: bool = True,
     ) -> Session:
-        """The beginning of a run; where it has so many seconds, its steps are planned again on the way."""
+        """The beginning of a run; where it has so many seconds, its steps are planned again on the way.
+
+        What a checkpoint is going to be restored into need not be fresh.
+        """
         pacer = Pacer(Timetable(steps), seconds, clock)
         device = device_for(computing.device)
-        learner = make_ready(job.build(), computing, device)
+        learner = make_ready(job.build(fresh=fresh), computing, device)
+        if fresh:
+            world.hand_out(learner.parameters())  # what was computed from data may differ in its last bits elsewhere
         if computing.shard and world.size > 1:
             shard_layers(learner, device, world.size)
         return cls(
@@ -110,7 +116,7 @@ class Session:
         """The learner in one piece, to be exported."""
         if not any(is_sharded(parameter) for parameter in self.learner.parameters()):
             return self.learner
-        learner = self.job.build()
+        learner = self.job.build(fresh=False)
         parameters = dict(learner.named_parameters())
         with torch.no_grad():
             for name, parameter in self.learner.named_parameters():

@@ -30,6 +30,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "objective": (
         *("mlm", "replaced", "replaced-disentangled", "spans", "causal", "diffusion", "permuted", "seq2seq"),
     ),
+    "init": ("informed", "vectors", "neighbours", "frequencies", "random"),
     "device": ("auto", "cuda", "mps", "cpu"),
     "precision": ("auto", "float32", "bfloat16", "float16"),
     "tokenizer": ("wordpiece", "bpe", "unigram"),

@@ -93,6 +93,7 @@ def pretrain(
     rate: str | None = None,
     phrases: Location | None = None,
     static_masks: bool = False,
+    init: str | None = None,
     length: int | None = None,
     batch_size: int | None = None,
     micro_batch: int | None = None,
@@ -137,6 +138,9 @@ def pretrain(
         phrases: A file with a phrase a line for entity, phrase and collocation, instead of what the data marks, or what
             is mined from it where it marks nothing.
         static_masks: Hide the same tokens in every epoch, instead of others each time.
+        init: What a fresh model knows beforehand: informed (if not given: how frequent tokens are, which are alike by
+            what stands beside them, and heads that look at neighbours), vectors, neighbours or frequencies (one of
+            these, and frequencies), or random (nothing, as published).
         length: Tokens in a block.
         batch_size: Blocks in a step.
         micro_batch: Blocks in a micro-batch: what is computed at once, and what processes share out; if not given the
@@ -174,6 +178,7 @@ def pretrain(
         rate=rate,
         phrases=None if phrases is None else str(Path(phrases).resolve()),
         static_masks=static_masks or None,
+        init=init,
         length=length,
         batch_size=batch_size,
         micro_batch=micro_batch,

@@ -262,3 +262,20 @@ def test_a_command_to_copy_starts_as_many_processes_as_there_were(monkeypatch: p
     assert launcher() == "unmask"  # on several machines nobody knows how they were started
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     assert launcher() == "torchrun --nproc-per-node 2 -m unmask"
+
+
+def test_everyone_begins_with_the_weights_of_the_first_process(tmp_path: Path) -> None:
+    script = tmp_path / "hand_out.py"
+    script.write_text(
+        "import os, sys, torch\n"
+        "from unmask.training.machine.distributed import process_group\n"
+        "with process_group() as world:\n"
+        "    ones, row = torch.ones(2, 3) * (world.rank + 1), torch.arange(4.0) * (world.rank + 1)\n"
+        "    weights = [ones.requires_grad_(), row]\n"
+        "    world.hand_out(weights)\n"
+        "    total = world.total(*(float(weight.detach().sum()) for weight in weights))\n"
+        "    print(total) if world.first else None\n"
+    )
+    words = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert done.stdout.split("\n")[0] == str([2 * 6.0, 2 * 6.0]), done.stderr

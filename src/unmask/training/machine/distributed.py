@@ -72,6 +72,12 @@ class World:
         """The number that the first process has, for everyone."""
         return int(self.total(number if self.first else 0)[0])
 
+    def hand_out(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Put what the first process has in these tensors into everyone's."""
+        if self.size > 1:
+            for tensor in tensors:
+                distributed.broadcast(tensor.detach(), src=0)
+
     def wait(self) -> None:
         """Go on when all processes are here."""
         self.total(0.0)
