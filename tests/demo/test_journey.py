@@ -43,6 +43,9 @@ def test_the_story_is_told_from_text_to_filled_blanks_over_what_was_there(
     assert chapters == [("1", "Prepare"), ("2", "Corrupt"), ("3", "Pretrain"), ("4", "Use")]
     assert len(told.before) == len(told.after) == 5
     assert [len(re.findall(rf"^ *{word} ", story, re.M)) for word in ("text", "before", "after")] == [5, 5, 5]
+    for filled in told.after:  # the hidden word is marked without colour too
+        head, tail = filled.text.split("[MASK]")
+        assert re.search(re.escape(head[-12:]) + r"\[\w+\]" + re.escape(tail[:8]), story)
     assert [filled.text for filled in told.before] == [filled.text for filled in told.after]
     texts = list(Dataset.open(tmp_path / "demo" / "data").texts("valid"))
     for filled in told.after:

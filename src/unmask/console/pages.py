@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from math import isfinite
 from pathlib import Path
+from shlex import quote
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
@@ -267,8 +268,11 @@ def _context_bits_meaning(bits: float) -> str:
 def _(result: Demonstrated) -> RenderableType:
     data, run = result.prepared.path, result.trained.path
     return draw_page(
-        next_command(f'unmask fill {run} "The function returns a [MASK] of strings."'),
+        next_command(f"unmask fill {run} {quote(result.after[-1].text)}"),
+        next_command(f"unmask show {data} {quote(result.after[-1].completed)}"),
         next_command(f"unmask evaluate {run} {data}"),
+        next_command(f"unmask pretrain {data} --out {run.parent / 'bert'} --recipe bert-tiny --minutes 2"),
+        next_command(f"unmask compare {run} {run.parent / 'bert'} --data {data}"),
         next_command("unmask prepare my_texts/ --out my_data"),
         next_command("unmask pretrain my_data --out my_run --minutes 10"),
     )

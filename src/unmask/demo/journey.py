@@ -22,11 +22,10 @@ from unmask.console.hiding import draw_shown
 from unmask.evaluation.intrinsic import evaluate
 from unmask.inference.fill import fill_blanks
 from unmask.inference.show import show_text
-from unmask.models.families.family import build_model
-from unmask.models.init import set_unigram_bias
 from unmask.models.load import LoadedModel, load_model
-from unmask.pretraining.pretrain import pretrain
+from unmask.pretraining.pretrain import Pretraining, pretrain
 from unmask.pretraining.recipes import recipe_named
+from unmask.pretraining.settings import Recipe
 from unmask.quantities import format_bar
 from unmask.results import Demonstrated, Evaluated, Filled, Prepared
 from unmask.runs.directory import Run
@@ -67,7 +66,7 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
 
     chapter(console, "3", "Pretrain", "an encoder learns to restore them from both sides")
     plan = recipe_named("tiny")  # in so short a time it gets further than a larger one
-    model = untrained_model(dataset, plan.family, plan.size, plan.settings.length, seed)
+    model = untrained_model(dataset, plan, seed)
     texts = [blank.text for blank in blanks]
     before = fill_blanks(model, texts, top=5)
     trained = pretrain(data, run, plan, budget, seed=seed)
@@ -76,7 +75,7 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
 
     chapter(console, "4", "Use", "five sentences it never saw, a word hidden in each")
     after = fill_blanks(load_model(run), texts, top=5)
-    console.print(before_and_after(blanks, before, after))
+    console.print(before_and_after(blanks, before, after, colour=colour))
     return Demonstrated(
         prepared=prepared, trained=trained, evaluated=evaluated, before=tuple(before), after=tuple(after)
     )
@@ -122,11 +121,12 @@ def _blank(text: str, dataset: Dataset) -> Blank | None:
     return None
 
 
-def untrained_model(dataset: Dataset, family: str, size: str, length: int, seed: int) -> LoadedModel:
+def untrained_model(dataset: Dataset, recipe: Recipe, seed: int) -> LoadedModel:
     """The model as it is before its first step."""
-    model = build_model(family, size, dataset.vocabulary, length=length, dropout=0.0, seed=seed).eval()
-    set_unigram_bias(model, dataset.vocabulary.counts)
-    return LoadedModel(dataset.path, model, dataset.tokenizer(), dataset.vocabulary, length)
+    pretraining = Pretraining.of(dataset, recipe, seed)
+    model = pretraining.objective.masked_lm(pretraining.learner())
+    assert model is not None
+    return LoadedModel(dataset.path, model.eval(), dataset.tokenizer(), dataset.vocabulary, recipe.settings.length)
 
 
 def improvement(run: Path, evaluated: Evaluated) -> Padding:
@@ -145,14 +145,15 @@ def improvement(run: Path, evaluated: Evaluated) -> Padding:
     return Padding(table, (1, 2))
 
 
-def before_and_after(blanks: list[Blank], before: list[Filled], after: list[Filled]) -> Padding:
-    """The five best guesses for each blank, by the untrained and by the trained model."""
+def before_and_after(blanks: list[Blank], before: list[Filled], after: list[Filled], *, colour: bool) -> Padding:
+    """The five best guesses for each blank, by the untrained and by the trained model; the hidden word is marked."""
     table = Table(box=None, show_header=False, padding=(0, 1))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
     for blank, early, late in zip(blanks, before, after, strict=True):
         head, tail = blank.text.split("[MASK]")
-        table.add_row("text", Text.assemble(head, (blank.answer, "bold underline"), tail))
+        answer = (blank.answer, "bold underline") if colour else f"[{blank.answer}]"
+        table.add_row("text", Text.assemble(head, answer, tail))
         table.add_row("before", _guess_line(early, blank.answer))
         table.add_row("after", _guess_line(late, blank.answer))
         table.add_row()
@@ -160,9 +161,15 @@ def before_and_after(blanks: list[Blank], before: list[Filled], after: list[Fill
 
 
 def _guess_line(result: Filled, answer: str) -> Text:
-    """Guesses with their probabilities; the right one stands out."""
+    """Guesses with their probabilities; the right one stands out, by a sign too."""
     guesses = [
-        Text.assemble((guess.token, "bold green" if guess.token == answer else ""), f" {guess.probability:.0%}")
+        Text.assemble(
+            (
+                f"✓ {guess.token}" if guess.token == answer else guess.token,
+                "bold green" if guess.token == answer else "",
+            ),
+            f" {guess.probability:.0%}",
+        )
         for guess in result.blanks[0]
     ]
     return Text(" · ").join(guesses)
