@@ -47,7 +47,6 @@ class Line:
     keep: bool = True  # memory between steps
     ours: Recipe | None = None
     spread: float = SIZE.spread  # of the initial weights
-    frequencies: bool = True  # whether a fresh model knows how frequent each token is
     compile: bool = False  # changes the time of a step, and its loss in the last digits only
 
     @property
@@ -69,7 +68,7 @@ class Line:
             plan = replace(self.theirs, plain=False)
             name = f"rival-{plan.steps}-steps-rate-{plan.learning_rate:g}-seed-{plan.seed}"
             return kept(out, name, lambda: record(data, plan, name))
-        known = key(self.ours, self.steps, self.spread, self.frequencies)
+        known = key(self.ours, self.steps, self.spread)
         return kept(out, f"ablation-{known}", lambda: trained(self, data))
 
 
@@ -78,24 +77,30 @@ def lines(rate: float) -> list[Line]:
     plan = rival.Plan(steps=TOKENS // rival.LENGTH // rival.ROWS, learning_rate=rate)
     last = recipe_named("mini")
     adamw = Optimizing(muon_lr=0, adamw_lr=rate)
-    settings = replace(last.settings, batch_size=rival.ROWS, micro_batch=rival.ROWS, rate="0.15", optimizing=adamw)
+    rows = {"batch_size": rival.ROWS, "micro_batch": rival.ROWS}
+    settings = replace(last.settings, **rows, rate="0.15", optimizing=adamw, init="frequencies")
     begin = Recipe(name="ablation", family="bert", size="mini", settings=settings)
+    plain = replace(begin, settings=replace(settings, init="random"))
     muon = replace(begin, settings=replace(settings, optimizing=last.settings.optimizing))
     wide = replace(muon, family=last.family, size=Size(SIZE.layers, SIZE.width, SIZE.heads))
     modern = replace(wide, size="mini")
     falling = replace(modern, settings=replace(modern.settings, rate=last.settings.rate))
+    whole = replace(last, settings=replace(last.settings, init="frequencies"))
+    looking = replace(last, settings=replace(last.settings, init="neighbours"))
     return [
         Line(name="transformers' Trainer", theirs=plan, keep=False),
         Line(name="logits where a token is hidden, only", theirs=replace(plan, plain=False), keep=False),
         Line(name="memory kept between steps", theirs=replace(plan, plain=False)),
-        Line(name="our loop: no dropout, documents apart, our schedule", ours=begin, spread=SPREAD, frequencies=False),
+        Line(name="our loop: no dropout, documents apart, our schedule", ours=plain, spread=SPREAD),
         Line(name="a fresh model knows how frequent tokens are", ours=begin, spread=SPREAD),
         Line(name="Muon", ours=muon, spread=SPREAD),
         Line(name="initial weights of 0.7/√width", ours=muon),
         Line(name="ModernBERT with windows of 128", ours=wide),
         Line(name=f"windows of {SIZE.window}", ours=modern),
         Line(name=f"hidden rate {last.settings.rate}", ours=falling),
-        Line(name=f"the recipe: {last.settings.batch_size} blocks a step", ours=last),
+        Line(name=f"{last.settings.batch_size} blocks a step", ours=whole),
+        Line(name="first heads look at neighbours", ours=looking),
+        Line(name="the recipe: token vectors of co-occurrence", ours=last),
         Line(name="`--compile`", ours=last, compile=True),
     ]
 
@@ -109,8 +114,6 @@ def trained(line: Line, data: Path) -> Figures:
         for parameter in work.learner.parameters():
             if parameter.ndim > 1:  # drawn from a normal distribution, which a factor widens
                 parameter.mul_(line.spread / SIZE.spread)
-        if not line.frequencies:
-            work.learner.get_output_embeddings().bias.zero_()
     nothing = lambda _position, _figures: None  # noqa: E731
     loop.train(work.learner, work.optimizer, work.source, position=loop.Position(), after_step=nothing)
     loss = work.measure(None, ALONE)["loss"]
