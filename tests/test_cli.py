@@ -160,7 +160,10 @@ VALUES = [
         "--device gpu: choose one of auto, cuda, mps, cpu; did you mean cuda?",
     ),
     ([*PRETRAIN, "--steps", "1", "--precision", "bf16"], "did you mean bfloat16?"),
-    ([*PRETRAIN, "--steps", "1", "--precision", "int4"], "--precision int4: choose one of float32, bfloat16, float16"),
+    (
+        [*PRETRAIN, "--steps", "1", "--precision", "int4"],
+        "--precision int4: choose one of auto, float32, bfloat16, float16",
+    ),
     (
         [*PRETRAIN, "--steps", "1", "--recipe", "elektra-mini"],
         "--recipe elektra-mini: there is no such recipe; did you mean electra-mini?",

@@ -113,8 +113,9 @@ def test_a_token_beyond_the_vocabulary_is_one_clear_line(
         return ids, starts
 
     planted.setattr(Shards, "read", damaged)
-    with pytest.raises(Damaged, match=r"block \d+ of epoch 0 has the token 60000, .* unmask verify says where"):
-        train(data, tmp_path / "run")
+    for init, where in (("informed", "the text to train on"), ("random", r"block \d+ of epoch 0")):
+        with pytest.raises(Damaged, match=rf"{where} has the token 60000, .* unmask verify says where"):
+            train(data, tmp_path / init, replace(PLAN, settings=replace(PLAN.settings, init=init)))
 
 
 # numbers that are not finite, and spikes

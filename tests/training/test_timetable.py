@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.training.optimizer import lr_factor
@@ -40,6 +40,7 @@ def timetables(draw: st.DrawFn) -> Timetable:
     return timetable
 
 
+@settings(deadline=None)
 @given(timetables())
 def test_planning_again_leaves_what_is_done_as_it_was_and_never_jumps(timetable: Timetable) -> None:
     steps = timetable.steps
@@ -58,6 +59,7 @@ def test_planning_again_leaves_what_is_done_as_it_was_and_never_jumps(timetable:
     assert done == sorted(done) and done[-1] == 10
 
 
+@settings(deadline=None)
 @given(timetables())
 def test_the_learning_rate_rises_stays_and_ends_where_that_of_a_whole_run_ends(timetable: Timetable) -> None:
     factors = [lr_factor(*timetable.at(step), 0.05, 0.25) for step in range(timetable.steps)]

@@ -88,8 +88,11 @@ def fit_micro_batch(settings: PretrainSettings, processes: int, *, reproducible:
             f"--batch-size {settings.batch_size}: so few blocks in a step cannot keep {processes} processes busy; "
             f"give {processes} or more"
         )
-    even = [rows for rows, count in counts.items() if count % processes == 0]
-    enough = [rows for rows, count in counts.items() if count >= processes]
+    level = {
+        count: rows for rows, count in counts.items()
+    }  # the fewest rows that make so many: none is left with a rest
+    even = [rows for count, rows in level.items() if count % processes == 0]
+    enough = [rows for count, rows in level.items() if count >= processes]
     return (even or enough)[0]
 
 

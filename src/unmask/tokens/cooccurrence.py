@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from unmask.errors import Damaged
 from unmask.records import Ids, Integers
 from unmask.tokens.store.shards import Shards
 
@@ -36,6 +37,11 @@ def token_vectors(stream: Shards, size: int, rank: int) -> Vectors:
     from scipy.sparse import hstack
 
     ids, documents = sample_stream(stream, SAMPLE, STRETCHES)
+    if len(ids) and (highest := int(ids.max())) >= size:
+        raise Damaged(
+            f"the text to train on has the token {highest}, beyond the vocabulary of {size:,}: the data is damaged, "
+            "unmask verify says where"
+        )
     contexts = np.full(size, -1, dtype=np.int64)
     frequent = np.argsort(-np.bincount(ids, minlength=size), kind="stable")[:CONTEXTS]
     contexts[frequent] = np.arange(len(frequent))
