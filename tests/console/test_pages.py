@@ -162,9 +162,14 @@ def test_figures_stand_beside_their_intervals_and_baselines() -> None:
 
 def test_an_interval_that_is_not_known_and_a_model_that_learnt_nothing_are_said_to_be_so() -> None:
     alone = replace(EVALUATED, top1=Figure(0.25, nan, nan), context_bits=Figure(-0.5, -0.6, -0.4))
-    text = printed(alone)
+    text = printed(replace(alone, loss=Figure(6.3, 6.2, 6.4)))
     assert "unknown" in text and "nan" not in text
     assert "no better than the frequencies" in " ".join(text.split())
+
+
+def test_a_model_that_beats_frequencies_is_never_said_not_to_for_the_sample_is_small() -> None:
+    text = " ".join(printed(replace(EVALUATED, context_bits=Figure(-0.5, -0.6, -0.4))).split())
+    assert "no better than" not in text and "the model saves 2.52 bits a token" in text  # (6.25 − 4.5) / ln 2
 
 
 @pytest.mark.parametrize(("count", "said"), [(60, None), (30, "intervals are wide"), (10, "intervals are too narrow")])

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import singledispatch
-from math import isfinite
+from math import isfinite, log
 from pathlib import Path
 from shlex import quote
 
@@ -161,7 +161,7 @@ def _(result: Evaluated) -> RenderableType:
         draw_table(("", "value", "95 % interval", "baseline"), rows, numbers=(1, 2)),
         _breakdowns("what the model saw there", result.by_kind),
         _breakdowns("how frequent the word is", result.by_frequency),
-        Padding(Text(_context_bits_meaning(result.context_bits.value)), (0, 1)),
+        Padding(Text(_context_bits_meaning(result)), (0, 1)),
         *_few_documents(result.documents),
     )
 
@@ -253,9 +253,15 @@ def _few_documents(count: int) -> list[RenderableType]:
     return [Padding(Text(line, style="yellow"), (0, 1))]
 
 
-def _context_bits_meaning(bits: float) -> str:
-    """What context bits say."""
+def _context_bits_meaning(result: Evaluated) -> str:
+    """What context bits say; a sample's own entropy is too low an estimate where it has few tokens."""
+    bits, saved = result.context_bits.value, (result.unigram_loss - result.loss.value) / log(2)
     meaning = "Context bits are the unigram entropy of the hidden tokens minus the loss."
+    if bits <= 0 < saved:
+        return (
+            f"{meaning} Of so few tokens that entropy comes out too low for them to say anything; beside the "
+            f"frequencies of the training text (unigram) the model saves {saved:.2f} bits a token."
+        )
     if bits <= 0:
         return f"{meaning} This model does no better than the frequencies of the tokens alone."
     return (
