@@ -39,7 +39,7 @@ class Trial:
     init: str = "informed"
     heads: dict[str, float] = field(default_factory=dict)  # constants of `Beginning` that are not the usual
     vectors: dict[str, Any] = field(default_factory=dict)  # and of `tokens.cooccurrence`, and RANK
-    steps: int = 300
+    steps: int = 200
     seed: int = 0
 
     def name(self, data: Path) -> str:
@@ -87,15 +87,32 @@ COUNTED = ("OFFSETS", "SMOOTHING", "SAMPLE", "POWER")
 
 
 def trials() -> list[Trial]:
-    """What is tried: the parts at tiny, a constant at a time; then every family as drawn and as it begins."""
-    return [Trial(recipe=recipe, init=init) for recipe in ("tiny", "bert-tiny") for init in INITS]
+    """What is tried: the parts at tiny, every family as drawn and as it begins, constants one at a time, and mini."""
+    parts = [Trial(recipe=recipe, init=init) for recipe in ("tiny", "bert-tiny") for init in INITS if init != "random"]
+    families = [
+        Trial(recipe=f"{kind}-tiny", init=init)
+        for kind in ("electra", "deberta", "xlnet", "t5", "causal", "diffusion", "deberta-v3")
+        for init in ("frequencies", "informed")
+    ]
+    constants = [
+        *(
+            Trial(recipe="tiny", heads=heads)
+            for heads in ({"part": 0.5}, {"peak": 4.0}, {"peak": 16.0}, {"share": 1.0})
+        ),
+        *(Trial(recipe="tiny", vectors={"POWER": power}) for power in (0.0, 0.75)),
+        *(
+            Trial(recipe="tiny", vectors={"OFFSETS": offsets})
+            for offsets in ({1: 1.0}, {1: 1.0, 2: 0.7, 3: 0.5, 4: 0.4})
+        ),
+        Trial(recipe="tiny", vectors={"SAMPLE": 16 << 20}),
+    ]
+    return [*parts, *families, *constants, *(Trial(recipe="mini", init=init, steps=482) for init in INITS)]
 
 
-def main(data: Path, /, out: Path = Path("results"), recipe: str | None = None, only: str | None = None) -> None:
-    """Run the trials that are not kept yet, and print them; `only` runs one, given as the arguments of `Trial`."""
+def main(data: Path, /, out: Path = Path("results"), recipe: str | None = None) -> None:
+    """Run the trials that are not kept yet, and print them."""
     out.mkdir(parents=True, exist_ok=True)
-    chosen = trials() if only is None else [Trial(**eval(f"dict({only})"))]
-    for trial in chosen:
+    for trial in trials():
         if recipe is None or trial.recipe == recipe:
             figures = kept(out, trial.name(data), lambda trial=trial: trial.run(data))
             rest = " ".join(f"{name} {value:.3f}" for name, value in figures.items() if isinstance(value, float))
