@@ -148,6 +148,11 @@ def test_files_passed_over_are_counted_by_suffix_with_what_would_read_them() -> 
     assert "pip" not in printed(replace(PREPARED, passed_over={".bin": 12}))
 
 
+def test_files_that_were_not_utf8_are_counted() -> None:
+    [row] = [line for line in printed(replace(PREPARED, encodings={"latin-1": 1})).splitlines() if "latin-1" in line]
+    assert row.split() == ["files", "in", "latin-1", "1", "the", "others", "are", "UTF-8"]
+
+
 def test_damage_is_listed() -> None:
     assert "1 damaged" in printed(VERIFIED) and "00000.tokens.npy: changed" in printed(VERIFIED)
     assert "nothing damaged" in printed(replace(VERIFIED, damage=()))

@@ -256,8 +256,19 @@ def test_text_in_another_encoding_is_read_where_that_is_told(tmp_path: Path, tex
     with pytest.raises(BadInput, match=r"in\.txt:1: not UTF-8 .*; if the file is latin-1, give --encoding latin-1"):
         prepare([str(path)], tmp_path / "data")
     prepared = prepare([str(path)], tmp_path / "data", encoding="latin-1", vocab_size=500)
-    assert prepared.counts["malformed"] == 0
+    assert (prepared.counts["malformed"], prepared.encodings) == (0, {"latin-1": 1})
     assert next(Dataset.open(tmp_path / "data").texts("train")).startswith("Café ")
+
+
+def test_an_encoding_given_for_one_file_leaves_the_others_in_utf8(tmp_path: Path, texts: list[str]) -> None:
+    (folder := tmp_path / "texts").mkdir()
+    (folder / "a.txt").write_text("\n\n".join(f"β-Kinase {text}" for text in texts[::2]), encoding="utf-8")
+    content = "\n\n".join(f"Café {text}" for text in texts[1::2])
+    (folder / "b.txt").write_bytes(content.encode("latin-1", "replace"))
+    prepared = prepare([str(folder)], tmp_path / "data", encoding="latin-1", vocab_size=500)
+    assert (prepared.counts["malformed"], prepared.encodings) == (0, {"latin-1": 1})
+    begins = {text.split()[0] for text in Dataset.open(tmp_path / "data").texts("train")}
+    assert begins == {"β-Kinase", "Café"}
 
 
 @pytest.mark.parametrize("room", [2_000, 60_000])  # the documents, the shards

@@ -49,7 +49,7 @@ class CollectConfig:
     field: str = "text"  # where JSONL, CSV and parquet have their text
     min_characters: int = 20  # shorter documents are left out
     valid: float = 0.01  # the fraction held out for validation
-    encoding: str = UTF8  # of text, JSONL, CSV, Markdown and HTML
+    encoding: str = UTF8  # of what is not UTF-8 among text, JSONL, CSV, Markdown and HTML
 
     def __post_init__(self) -> None:
         if not 0 < self.valid < 1:
@@ -71,6 +71,7 @@ class CollectedCorpus:
     fingerprint: str  # SHA-256 over the digests of the documents kept, in order
     kinds: tuple[str, ...] = ()  # of the spans that the sources mark
     pages_without_text: int  # of PDF files
+    encodings: dict[str, int]  # other than UTF-8: how many files were read in them
     passed_over: dict[str, int]  # files of a folder or a glob that were not read, by suffix or reason, most first
 
 
@@ -103,6 +104,7 @@ def collect_corpus(sources: Sequence[str], out: Path, *, config: CollectConfig |
         fingerprint=hashlib.sha256(digests[stays].astype(">u8").tobytes()).hexdigest(),
         kinds=tuple(kind for kind in SPAN_KINDS if kind in reader.kinds),
         pages_without_text=reader.pages_without_text,
+        encodings=dict(reader.encodings),
         passed_over=_kinds_passed_over(passed_over, files),
     )
 

@@ -43,7 +43,7 @@ class PrepareSettings:
     """How raw text becomes a data directory."""
 
     field: str = "text"
-    encoding: str = "utf-8"
+    encoding: str = "utf-8"  # of what is not UTF-8
     min_characters: int = 20
     valid: float = 0.01
     tokenizer: str = "wordpiece"  # a kind to train, or a directory to take as it is
@@ -108,6 +108,7 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **fie
         tokens=tokens,
         spans=spans,
         pages_without_text=corpus.pages_without_text,
+        encodings=corpus.encodings,
         passed_over=corpus.passed_over,
         warnings=(warning,) if warning else (),
         next=next_commands(out),
@@ -210,6 +211,7 @@ def _manifest_facts(
             "fingerprint": corpus.fingerprint,
             "pages_without_text": corpus.pages_without_text,
             "passed_over": corpus.passed_over,
+            **({"encodings": corpus.encodings} if corpus.encodings else {}),
         },
         "counts": corpus.counts,
         "vocabulary": vocabulary,

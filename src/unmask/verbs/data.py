@@ -38,7 +38,7 @@ def prepare(
         sources: Files, folders, globs, - for standard input, or builtin: the documentation on this machine.
         out: The data directory to write.
         field: The field of JSONL, CSV and parquet that holds the text.
-        encoding: The encoding of text, JSONL, CSV, Markdown and HTML, such as latin-1 or utf-16.
+        encoding: How to read text, JSONL, CSV, Markdown and HTML that is not UTF-8: latin-1, utf-16 and so on.
         tokenizer: The kind to train (wordpiece, bpe or unigram), or a tokenizer directory to take as it is.
         vocab_size: How many tokens the trained vocabulary has; 16,384, or what the text allows, if not given.
         cased: Tell capitals from small letters, in the trained tokenizer.

@@ -16,7 +16,7 @@ from unmask.corpus.read.find import TextSource
 from unmask.corpus.read.formats import MAX_CHARACTERS, Malformed, Record
 from unmask.records import Document
 
-REMEDY = "if the file is latin-1, give --encoding latin-1"
+REMEDY = "if the file is latin-1, give --encoding latin-1 (UTF-8 stays UTF-8)"
 Reader = Callable[[io.BufferedReader, TextSource, str], Iterator[Record]]
 
 

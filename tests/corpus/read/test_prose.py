@@ -70,7 +70,8 @@ def test_a_page_may_declare_another_encoding() -> None:
     [
         (
             b"<p>caf\xe9",
-            "not UTF-8 (unexpected end of data at byte 6); if the file is latin-1, give --encoding latin-1",
+            "not UTF-8 (unexpected end of data at byte 6); if the file is latin-1, give --encoding latin-1 "
+            "(UTF-8 stays UTF-8)",
         ),
         (b"<meta charset=klingon><p>caf\xe9", "not readable as a page (unknown encoding: klingon)"),
     ],

@@ -42,7 +42,8 @@ def test_malformed_lines_go_to_the_quarantine_with_their_place_and_reason(tmp_pa
         {
             "source": f"{tmp_path}/a.jsonl",
             "line": 2,
-            "reason": "not UTF-8 (invalid start byte at byte 11); if the file is latin-1, give --encoding latin-1",
+            "reason": "not UTF-8 (invalid start byte at byte 11); if the file is latin-1, give --encoding latin-1 "
+            "(UTF-8 stays UTF-8)",
             "text": '{"text": "b\\xff"}',
         },
         {

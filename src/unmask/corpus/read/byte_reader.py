@@ -17,7 +17,7 @@ from typing import Any
 
 import zstandard
 
-from unmask.corpus.read.encodings import UTF8, as_utf8, is_utf8
+from unmask.corpus.read.encodings import Recoder, is_utf8
 from unmask.corpus.read.find import BINARY, TextSource
 from unmask.errors import BadInput
 
@@ -35,14 +35,22 @@ FAILURES = (OSError, EOFError, UnicodeError, zlib.error, lzma.LZMAError, zstanda
 class ByteReader(io.RawIOBase):
     """What readers read from: it ends at the first failure and remembers it, and counts what it took in."""
 
-    def __init__(self, read_chunk: Callable[[int], bytes], compression: str | None, encoding: str = UTF8) -> None:
+    def __init__(
+        self, read_chunk: Callable[[int], bytes], compression: str | None, recoder: Recoder | None = None
+    ) -> None:
         self.problem: str | None = None
         self.bytes_read = 0  # bytes from the disk or the pipe
         self._read_chunk = read_chunk
         self._chunks = self._plain() if compression is None else self._decompress(DECODERS[compression])
-        if not is_utf8(encoding):
-            self._chunks = as_utf8(self._chunks, encoding)
+        self._recoder = recoder
+        if recoder is not None:
+            self._chunks = recoder.as_utf8(self._chunks)
         self._buffer = memoryview(b"")
+
+    @property
+    def recoded(self) -> bool:
+        """Whether some of it was not UTF-8 and came in the encoding that is given for that."""
+        return self._recoder is not None and self._recoder.recoded
 
     def readable(self) -> bool:
         """True: this is what it is for."""
@@ -85,9 +93,16 @@ def open_source(source: TextSource) -> Iterator[tuple[io.BufferedReader, ByteRea
         if sys.stdin is None:
             raise BadInput("-: standard input is closed")
         pipe: Any = sys.stdin.buffer  # `read1` gives what has come, without waiting for the rest
-        stream = ByteReader(pipe.read1, None, source.encoding)
+        stream = ByteReader(pipe.read1, None, _recoder(source))
         yield io.BufferedReader(stream, BUFFER), stream
         return
     with Path(source.name).open("rb", buffering=0) as file:
-        stream = ByteReader(file.read, source.compression, UTF8 if source.format in BINARY else source.encoding)
+        stream = ByteReader(file.read, source.compression, _recoder(source))
         yield io.BufferedReader(stream, BUFFER), stream
+
+
+def _recoder(source: TextSource) -> Recoder | None:
+    """What makes UTF-8 of a source, where it may be anything else."""
+    if source.format in BINARY or is_utf8(source.encoding):
+        return None
+    return Recoder(source.encoding, html=source.format == "html")

@@ -49,7 +49,16 @@ class TextlessPages:
     line: int = 0
 
 
-Record = Document | Malformed | TextlessPages
+@dataclass(frozen=True, slots=True)
+class Recoded:
+    """A file that was not UTF-8, or not all of it, and was read in the encoding given for that."""
+
+    source: str
+    encoding: str
+    line: int = 0
+
+
+Record = Document | Malformed | TextlessPages | Recoded
 
 
 def read_text(content: io.BufferedReader, source: TextSource, field: str) -> Iterator[Record]:

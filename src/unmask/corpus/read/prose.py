@@ -14,7 +14,7 @@ import lxml.etree
 import lxml.html
 from markdown_it import MarkdownIt
 
-from unmask.corpus.read.encodings import not_decoded
+from unmask.corpus.read.encodings import declared_encoding, not_decoded
 from unmask.corpus.read.find import TextSource
 from unmask.corpus.read.formats import ROW, Malformed, Record, cut_long_text
 
@@ -42,7 +42,6 @@ INLINE |= {"strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"}
 SPACED = {"br", "td", "th"}  # they end a word, not a paragraph
 
 END = "\0"  # no page holds this character
-CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
 
 
@@ -78,10 +77,9 @@ def _decode(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        charset = CHARSET.search(data[:4096])
-        if charset is None:
+        if (charset := declared_encoding(data)) is None:
             raise
-        return data.decode(charset[1].decode())
+        return data.decode(charset)
 
 
 def paragraphs(page: str, rows_in_line: bool = False) -> Iterator[str]:

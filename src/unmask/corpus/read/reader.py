@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from unmask.corpus.read import builtin
 from unmask.corpus.read.byte_reader import open_source
 from unmask.corpus.read.find import TextSource
-from unmask.corpus.read.formats import Malformed, Record, read_delimited, read_jsonl, read_parquet, read_text
+from unmask.corpus.read.formats import Malformed, Recoded, Record, read_delimited, read_jsonl, read_parquet, read_text
 from unmask.corpus.read.office import read_docx, read_pdf
 from unmask.corpus.read.prose import read_html, read_markdown
 
@@ -35,6 +35,8 @@ def read_source(
                     on_bytes(reader.bytes_read - total)
                     total = reader.bytes_read
             on_bytes(max(reader.bytes_read, source.size) - total)
+            if reader.recoded:
+                yield Recoded(source.name, source.encoding)
             if reader.problem:
                 yield Malformed(source.name, line, reader.problem)
     except OSError as error:

@@ -7,6 +7,7 @@ corpus. The quarantine is a JSON line for each malformed record: source, line, r
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +17,7 @@ import pyarrow as pa
 from unmask.corpus.marks import marks_column
 from unmask.corpus.parquet_writer import SCHEMA
 from unmask.corpus.read.find import EXTRA_MODULES, TextSource
-from unmask.corpus.read.formats import Malformed, TextlessPages
+from unmask.corpus.read.formats import Malformed, Recoded, TextlessPages
 from unmask.corpus.read.office import SCANNED, end_idle_workers
 from unmask.corpus.read.reader import read_source
 from unmask.errors import BadInput
@@ -34,6 +35,7 @@ class CorpusReader:
         self.malformed_records = 0
         self.bytes = 0  # from the disk, compressed as they were
         self.pages_without_text = 0  # of PDF files
+        self.encodings: Counter[str] = Counter()  # other than UTF-8: files that were read in them
         self.first_problem = ""
         self.kinds: set[str] = set()  # of the spans that are marked
         self._sources = sources
@@ -73,6 +75,8 @@ class CorpusReader:
                         self._set_aside(record, source)
                     elif isinstance(record, TextlessPages):
                         self._count_pages(record)
+                    elif isinstance(record, Recoded):
+                        self.encodings[record.encoding] += 1
                     else:
                         self.documents_read += 1
                         self.kinds.update(kind for _, _, kind in record.marks)
