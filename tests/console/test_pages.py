@@ -153,6 +153,13 @@ def test_files_that_were_not_utf8_are_counted() -> None:
     assert row.split() == ["files", "in", "latin-1", "1", "the", "others", "are", "UTF-8"]
 
 
+def test_languages_are_counted_and_the_first_named() -> None:
+    assert "languages" not in printed(PREPARED)
+    names = tuple(f"abstracts-{number:02}" for number in range(42))
+    [row] = [line for line in printed(replace(PREPARED, languages=names)).splitlines() if "languages" in line]
+    assert row.split() == ["languages", "42", "abstracts-00,", "abstracts-01,", "abstracts-02,", "…"]
+
+
 def test_damage_is_listed() -> None:
     assert "1 damaged" in printed(VERIFIED) and "00000.tokens.npy: changed" in printed(VERIFIED)
     assert "nothing damaged" in printed(replace(VERIFIED, damage=()))

@@ -5,7 +5,7 @@ In: the counts of a `Prepared`, by what happened. Out: each with the words for i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from unmask.results import Prepared
 
@@ -30,6 +30,15 @@ def office_hint(passed_over: Mapping[str, int]) -> str:
     """
     kinds = [suffix for suffix in OFFICE if suffix in passed_over]
     return f"pip install 'unmask[office]' reads {' and '.join(kinds)}" if kinds else ""
+
+
+def first_names(names: Sequence[str], most: int = 3) -> str:
+    """The first few names, and a sign that there are others.
+
+    >>> first_names(["de", "en"]), first_names(["de", "en", "fr", "it"])
+    ('de, en', 'de, en, fr, …')
+    """
+    return ", ".join([*names[:most], *(["…"] if len(names) > most else [])])
 
 
 def document_counts(prepared: Prepared) -> Iterator[tuple[str, int]]:

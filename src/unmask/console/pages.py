@@ -18,7 +18,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from unmask.console.documents import document_counts, office_hint
+from unmask.console.documents import document_counts, first_names, office_hint
 from unmask.console.examination import Verbatim, draw_examination
 from unmask.console.hiding import draw_audit, draw_legend, draw_shown
 from unmask.console.layout import draw_page, draw_table, fact_line, next_command, next_commands, title_line
@@ -91,6 +91,8 @@ def _(result: Prepared) -> RenderableType:
     rows += [(f"tokens in {split}", f"{count:,}", "") for split, count in result.tokens.items()]
     for split, kinds in result.spans.items():
         rows += [(f"spans in {split}: {kind}", f"{count:,}", "") for kind, count in kinds.items()]
+    if result.languages:
+        rows.append(("languages", f"{len(result.languages):,}", first_names(result.languages)))
     rows.append(("vocabulary", f"{result.vocabulary:,}", result.tokenizer))
     return draw_page(
         title_line("Prepared", result.path, format_duration(result.seconds)),

@@ -109,6 +109,7 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **fie
         spans=spans,
         pages_without_text=corpus.pages_without_text,
         encodings=corpus.encodings,
+        languages=tuple(facts.get("languages", ())),
         passed_over=corpus.passed_over,
         warnings=(warning,) if warning else (),
         next=next_commands(out),

@@ -69,7 +69,8 @@ def test_folders_tell_languages_too_and_anything_else_is_one_line(tmp_path: Path
     for name, words in WORDS.items():
         (tmp_path / "in" / name).mkdir(parents=True)
         (tmp_path / "in" / name / "a.txt").write_text("\n\n".join(f"{words} {n} {words}" for n in range(30)))
-    unmask.prepare(tmp_path / "in", out=tmp_path / "data", languages="folder")
+    made = unmask.prepare(tmp_path / "in", out=tmp_path / "data", languages="folder")
+    assert made.languages == ("de", "en", "fi")
     assert Dataset.open(tmp_path / "data").manifest["languages"] == ["de", "en", "fi"]
     with pytest.raises(BadInput, match=r"--languages guess: a document's language is the name of its file or folder"):
         unmask.prepare(tmp_path / "in", out=tmp_path / "other", languages="guess")
