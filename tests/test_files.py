@@ -8,7 +8,15 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from unmask.errors import BadInput, NoSpace
-from unmask.files import check_writable, explain_disk_errors, seal_holds, whole_directory, with_seal, write_json
+from unmask.files import (
+    check_writable,
+    explain_disk_errors,
+    missing_path,
+    seal_holds,
+    whole_directory,
+    with_seal,
+    write_json,
+)
 
 
 def test_a_directory_appears_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -87,6 +95,19 @@ def test_a_folder_without_permission_is_told_before_anything_is_written() -> Non
                     check_writable(path, beside=beside)
             check_writable(inner)  # what is written inside of it needs no other
         locked.chmod(0o755)
+
+
+def test_a_place_that_takes_no_files_is_named_as_it_was_given() -> None:
+    for beside in (True, False):
+        with pytest.raises(NoSpace, match=r"^/proc/x: cannot be written, /proc takes no files; choose another place$"):
+            check_writable(Path("/proc/x"), beside=beside)
+
+
+def test_what_is_not_there_is_told_with_the_nearest_that_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    assert str(missing_path(Path("dta"), "make one")) == "dta: does not exist; did you mean data/?"
+    assert str(missing_path(Path("elsewhere"), "make one")) == "elsewhere: does not exist; make one"
 
 
 def test_a_file_on_the_way_and_too_little_space_are_told(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -106,13 +107,16 @@ def check_writable(path: Path, *, beside: bool = False, needed: int = 0) -> None
     directory itself if it is there. `needed` is how many bytes are going to be written, as far as one knows.
     """
     folder = path.resolve().parent if beside else path.resolve()
-    with explain_disk_errors(path):
-        while not folder.exists():
-            folder = folder.parent
-        if not folder.is_dir():
-            raise BadInput(f"{path}: {folder} is a file, not a folder; choose another place")
-        with TemporaryFile(dir=folder):  # which leaves nothing behind
-            free = shutil.disk_usage(folder).free
+    try:
+        with explain_disk_errors(path):
+            while not folder.exists():
+                folder = folder.parent
+            if not folder.is_dir():
+                raise BadInput(f"{path}: {folder} is a file, not a folder; choose another place")
+            with TemporaryFile(dir=folder):  # which leaves nothing behind
+                free = shutil.disk_usage(folder).free
+    except OSError as error:  # it is about the file of the trial, whose name says nothing to anybody
+        raise NoSpace(f"{path}: cannot be written, {folder} takes no files; choose another place") from error
     if free < needed:
         sizes = f"about {needed / 1e6:,.0f} MB are going to be written and {free / 1e6:,.0f} MB are free"
         raise NoSpace(f"{path}: {sizes}; make space, or choose another place")
@@ -163,3 +167,36 @@ def path_kind(path: Path) -> str:
         if (path / name).is_file():
             return kind
     return "a folder of other things" if any(path.iterdir()) else "an empty folder"
+
+
+def missing_path(path: Path, remedy: str) -> BadInput:
+    """That nothing is there, with the path that is probably meant, or else what to do."""
+    nearest = nearest_path(str(path))
+    return BadInput(f"{path}: does not exist; " + (f"did you mean {nearest}?" if nearest else remedy))
+
+
+def nearest_path(argument: str, also: Iterable[str] = ()) -> str | None:
+    """A path that is there and is spelled nearly like the argument; a folder with a slash behind it.
+
+    The first part of the path that is not there is looked for among its siblings, whatever their case.
+    """
+    path = Path(argument)
+    missing = next((part for part in reversed((path, *path.parents)) if not part.exists()), None)
+    if missing is None or not missing.parent.is_dir():
+        return None
+    try:
+        siblings = {entry.name.lower(): entry.name for entry in missing.parent.iterdir() if not _hidden(entry)}
+    except OSError:
+        return None
+    siblings |= {name: name for name in also} if path.name == argument else {}
+    matches = get_close_matches(missing.name.lower(), siblings, n=1)
+    if not matches:
+        return None
+    sibling = missing.with_name(siblings[matches[0]])
+    whole = sibling / path.relative_to(missing)
+    nearest = whole if whole.exists() else sibling
+    return f"{nearest}/" if nearest.is_dir() else str(nearest)
+
+
+def _hidden(path: Path) -> bool:
+    return path.name.startswith(".")

@@ -157,7 +157,7 @@ def test_languages_are_counted_and_the_first_named() -> None:
     assert "languages" not in printed(PREPARED)
     names = tuple(f"abstracts-{number:02}" for number in range(42))
     [row] = [line for line in printed(replace(PREPARED, languages=names)).splitlines() if "languages" in line]
-    assert row.split() == ["languages", "42", "abstracts-00,", "abstracts-01,", "abstracts-02,", "…"]
+    assert row.split() == ["languages", "42", "abstracts-00,", "abstracts-01,", "…"]
 
 
 def test_damage_is_listed() -> None:

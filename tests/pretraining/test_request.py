@@ -173,7 +173,7 @@ def test_phrases_that_have_moved_are_told_and_those_that_have_changed_are_refuse
         ({"resume": True}, "train where\\?"),
         ({"out": "run"}, "train on what\\?"),
         ({"out": "run", "resume": True}, "train on what\\?"),
-        ({"resume": "nowhere"}, "nowhere: is not a run directory"),
+        ({"resume": "nowhere"}, "nowhere: does not exist; `unmask runs` lists"),
     ],
 )
 def test_what_is_missing_is_asked_for(asked: dict[str, Any], said: str, tmp_path: Path, monkeypatch: Any) -> None:

@@ -271,6 +271,12 @@ def test_an_encoding_given_for_one_file_leaves_the_others_in_utf8(tmp_path: Path
     assert begins == {"β-Kinase", "Café"}
 
 
+def test_a_misspelt_source_is_told_before_a_place_that_is_taken(tmp_path: Path, data: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    with pytest.raises(BadInput, match=r"txts: no such file or folder; did you mean .*texts/\?"):
+        prepare([str(tmp_path / "txts")], data)
+
+
 @pytest.mark.parametrize("room", [2_000, 60_000])  # the documents, the shards
 def test_a_full_disk_is_one_line_and_leaves_nothing_behind(corpus: Path, tmp_path: Path, room: int) -> None:
     with files_of_at_most(room), pytest.raises(NoSpace, match="the disk is full") as error:

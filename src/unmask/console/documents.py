@@ -32,11 +32,11 @@ def office_hint(passed_over: Mapping[str, int]) -> str:
     return f"pip install 'unmask[office]' reads {' and '.join(kinds)}" if kinds else ""
 
 
-def first_names(names: Sequence[str], most: int = 3) -> str:
+def first_names(names: Sequence[str], most: int = 2) -> str:
     """The first few names, and a sign that there are others.
 
-    >>> first_names(["de", "en"]), first_names(["de", "en", "fr", "it"])
-    ('de, en', 'de, en, fr, …')
+    >>> first_names(["de", "en"]), first_names(["de", "en", "fr"])
+    ('de, en', 'de, en, …')
     """
     return ", ".join([*names[:most], *(["…"] if len(names) > most else [])])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.errors import BadInput
-from unmask.files import path_kind
+from unmask.files import missing_path, path_kind
 from unmask.runs.commands import resume_command
 from unmask.runs.directory import read_description
 
@@ -18,7 +18,7 @@ TOKENIZERS = ("tokenizer.json", "tokenizer_config.json")  # the second where a t
 def model_directory(path: Path) -> Path:
     """The directory that holds the model: the path itself, or `model` in a run."""
     if not path.exists():
-        raise BadInput(f"{path}: does not exist; give a run or a model directory (nothing is downloaded)")
+        raise missing_path(path, "give a run or a model directory (nothing is downloaded)")
     if not path.is_dir():
         raise BadInput(
             f"{path}: is a file; give a run or a model directory (`unmask runs` lists the runs below a folder)"
@@ -40,7 +40,7 @@ def model_directory(path: Path) -> Path:
 def tokenizer_directory(path: Path) -> Path:
     """The directory that holds the tokenizer: of a run, of a model, of a data directory, or the path itself."""
     if not path.exists():
-        raise BadInput(f"{path}: does not exist; give a run, a model, a tokenizer or a data directory")
+        raise missing_path(path, "give a run, a model, a tokenizer or a data directory")
     if not path.is_dir():
         raise BadInput(f"{path}: is a file; give a run, a model, a tokenizer or a data directory")
     if (path / "run.json").exists():

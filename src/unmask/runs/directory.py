@@ -28,7 +28,16 @@ from pathlib import Path
 from typing import Any
 
 from unmask.errors import BadInput, Damaged, Interrupted, Refused, Terminated
-from unmask.files import SEAL, explain_disk_errors, path_kind, seal_holds, with_seal, write_json, write_text
+from unmask.files import (
+    SEAL,
+    explain_disk_errors,
+    missing_path,
+    path_kind,
+    seal_holds,
+    with_seal,
+    write_json,
+    write_text,
+)
 from unmask.runs.commands import PRETRAIN, resume_command
 from unmask.runs.description import flatten_settings
 
@@ -201,8 +210,10 @@ def read_description(path: Path) -> dict[str, Any]:
     """What the run in this directory is."""
     file = path / DESCRIPTION
     if not file.exists():
-        kind = path_kind(path) if path.exists() else "nothing"
-        raise BadInput(f"{path}: is not a run directory but {kind}; `unmask runs` lists the runs below a folder")
+        remedy = "`unmask runs` lists the runs below a folder"
+        if not path.exists():
+            raise missing_path(path, remedy)
+        raise BadInput(f"{path}: is not a run directory but {path_kind(path)}; {remedy}")
     description = read_sealed(file)
     if description.get("format") != FORMAT:
         raise Refused(

@@ -80,9 +80,10 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **fie
     if settings.segmenter is not None:
         named_segmenter(settings.segmenter)
     target = out.resolve()
+    found = find_sources(sources)
     _check_free(out, overwrite)
     # With what is written on the way, a data directory takes about the bytes of its text: 0.98 for English.
-    check_writable(out, beside=True, needed=estimate_text_bytes(find_sources(sources)))
+    check_writable(out, beside=True, needed=estimate_text_bytes(found))
     with whole_directory(target) as folder:
         corpus = collect_corpus(sources, folder / "documents", config=config)
         if (quarantine := folder / "documents" / "quarantine.jsonl").exists():

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from unmask.corpus.read.find import find_sources
-from unmask.corpus.read.mistaken import nearest_path, work_of_unmask
+from unmask.corpus.read.mistaken import work_of_unmask
 from unmask.errors import BadInput
+from unmask.files import nearest_path
 
 
 @pytest.fixture

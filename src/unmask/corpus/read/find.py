@@ -19,8 +19,9 @@ from pathlib import Path
 
 from unmask.corpus.read import builtin
 from unmask.corpus.read.encodings import UTF8
-from unmask.corpus.read.mistaken import is_address, nearest_path, use_of_work, work_of_unmask
+from unmask.corpus.read.mistaken import is_address, use_of_work, work_of_unmask
 from unmask.errors import BadInput
+from unmask.files import nearest_path
 from unmask.quantities import spell_counts
 
 FORMATS: dict[str, str] = {

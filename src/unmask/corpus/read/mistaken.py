@@ -6,8 +6,6 @@ In: an argument of `unmask prepare`. Out: what is wrong with it and what to give
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
 from unmask.runs.directory import DESCRIPTION, METRICS
@@ -41,30 +39,3 @@ def use_of_work(folder: str, kind: str) -> str:
             f"to prepare its text again, name {folder}/documents"
         )
     return f"{folder}: is a {kind}, not text: unmask fill {folder} uses it"
-
-
-def nearest_path(argument: str, also: Iterable[str] = ()) -> str | None:
-    """A path that is there and is spelled nearly like the argument; a folder with a slash behind it.
-
-    The first part of the path that is not there is looked for among its siblings, whatever their case.
-    """
-    path = Path(argument)
-    missing = next((part for part in reversed((path, *path.parents)) if not part.exists()), None)
-    if missing is None or not missing.parent.is_dir():
-        return None
-    try:
-        siblings = {entry.name.lower(): entry.name for entry in missing.parent.iterdir() if not _hidden(entry)}
-    except OSError:
-        return None
-    siblings |= {name: name for name in also} if path.name == argument else {}
-    matches = get_close_matches(missing.name.lower(), siblings, n=1)
-    if not matches:
-        return None
-    sibling = missing.with_name(siblings[matches[0]])
-    whole = sibling / path.relative_to(missing)
-    nearest = whole if whole.exists() else sibling
-    return f"{nearest}/" if nearest.is_dir() else str(nearest)
-
-
-def _hidden(path: Path) -> bool:
-    return path.name.startswith(".")

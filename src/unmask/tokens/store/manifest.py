@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from unmask.errors import BadInput, Damaged
-from unmask.files import SEAL, json_digest, path_kind, seal_holds, sha256_of, with_seal, write_json
+from unmask.files import SEAL, json_digest, missing_path, path_kind, seal_holds, sha256_of, with_seal, write_json
 from unmask.progress import task
 from unmask.results import Verified
 
@@ -40,7 +40,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     """The manifest of a data directory, if it is whole and of this format."""
     path = directory / MANIFEST
     if not directory.exists():
-        raise BadInput(f"{directory}: does not exist; make a data directory with `unmask prepare`")
+        raise missing_path(directory, "make a data directory with `unmask prepare`")
     if not path.is_file():
         remains = [name for name in ("train", "tokenizer") if (directory / name).is_dir()]
         if remains:
