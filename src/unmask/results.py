@@ -50,6 +50,7 @@ class Prepared:
     tokens: dict[str, int]  # by split
     spans: dict[str, dict[str, int]] = field(default_factory=dict)  # by split and kind, where some are marked
     pages_without_text: int = 0  # of PDF files: scanned, or blank
+    formats: dict[str, int] = field(default_factory=dict)  # how many files were of each, most first
     encodings: dict[str, int] = field(default_factory=dict)  # other than UTF-8: how many files were read in them
     languages: tuple[str, ...] = ()  # by the names of files or folders, if they are told by these
     passed_over: dict[str, int] = field(default_factory=dict)  # files that were not read, by suffix or why, most first

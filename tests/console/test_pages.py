@@ -160,6 +160,12 @@ def test_languages_are_counted_and_the_first_named() -> None:
     assert row.split() == ["languages", "42", "abstracts-00,", "abstracts-01,", "…"]
 
 
+def test_files_are_counted_by_format_where_there_are_several() -> None:
+    assert "files of" not in printed(replace(PREPARED, formats={"text": 3}))
+    lines = printed(replace(PREPARED, formats={"pdf": 2, "text": 1})).splitlines()
+    assert [line.split()[2:] for line in lines if "files of" in line] == [["pdf", "2"], ["text", "1"]]
+
+
 def test_damage_is_listed() -> None:
     assert "1 damaged" in printed(VERIFIED) and "00000.tokens.npy: changed" in printed(VERIFIED)
     assert "nothing damaged" in printed(replace(VERIFIED, damage=()))

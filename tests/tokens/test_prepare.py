@@ -267,6 +267,7 @@ def test_an_encoding_given_for_one_file_leaves_the_others_in_utf8(tmp_path: Path
     (folder / "b.txt").write_bytes(content.encode("latin-1", "replace"))
     prepared = prepare([str(folder)], tmp_path / "data", encoding="latin-1", vocab_size=500)
     assert (prepared.counts["malformed"], prepared.encodings) == (0, {"latin-1": 1})
+    assert prepared.formats == {"text": 2}
     begins = {text.split()[0] for text in Dataset.open(tmp_path / "data").texts("train")}
     assert begins == {"β-Kinase", "Café"}
 

@@ -80,6 +80,8 @@ def draw_result(result: object) -> RenderableType:
 @draw_result.register
 def _(result: Prepared) -> RenderableType:
     rows = [("files", f"{result.files:,}", format_bytes(result.bytes_read))]
+    if len(result.formats) > 1:
+        rows += [(f"files of {form}", f"{count:,}", "") for form, count in result.formats.items()]
     for encoding, count in result.encodings.items():
         rows.append((f"files in {encoding}", f"{count:,}", "the others are UTF-8" if count < result.files else ""))
     if result.passed_over:

@@ -71,6 +71,7 @@ class CollectedCorpus:
     fingerprint: str  # SHA-256 over the digests of the documents kept, in order
     kinds: tuple[str, ...] = ()  # of the spans that the sources mark
     pages_without_text: int  # of PDF files
+    formats: dict[str, int]  # how many files were of each, most first
     encodings: dict[str, int]  # other than UTF-8: how many files were read in them
     passed_over: dict[str, int]  # files of a folder or a glob that were not read, by suffix or reason, most first
 
@@ -104,6 +105,7 @@ def collect_corpus(sources: Sequence[str], out: Path, *, config: CollectConfig |
         fingerprint=hashlib.sha256(digests[stays].astype(">u8").tobytes()).hexdigest(),
         kinds=tuple(kind for kind in SPAN_KINDS if kind in reader.kinds),
         pages_without_text=reader.pages_without_text,
+        formats=dict(Counter(file.format for file in files).most_common()),
         encodings=dict(reader.encodings),
         passed_over=_kinds_passed_over(passed_over, files),
     )

@@ -109,6 +109,7 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **fie
         tokens=tokens,
         spans=spans,
         pages_without_text=corpus.pages_without_text,
+        formats=corpus.formats,
         encodings=corpus.encodings,
         languages=tuple(facts.get("languages", ())),
         passed_over=corpus.passed_over,
