@@ -192,6 +192,12 @@ def test_filled_words_stand_out_and_bars_are_as_long_as_they_are_likely() -> Non
     assert bars == {"dog": 12, "##s": 6, "me": 24, "[x]": 0}
 
 
+def test_a_word_that_is_hardly_likely_is_not_said_to_be_impossible() -> None:
+    unlikely = replace(FILLED, blanks=((Guess("dog", 0.00022), Guess("eel", 0.0)),))
+    rows = [line.split()[:2] for line in printed(unlikely).splitlines()]
+    assert ["dog", "2.2e-4"] in rows and ["eel", "0.0%"] in rows
+
+
 def test_the_best_thirty_collocations_are_shown_and_what_to_do_with_the_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

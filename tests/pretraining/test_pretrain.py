@@ -30,6 +30,7 @@ from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.results import Trained
 from unmask.runs.directory import FORMAT, Run, open_run
+from unmask.runs.history import read_history
 from unmask.tokens.example import example_blank
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint, loop, run_job
@@ -73,6 +74,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(
     stopped = pytest.raises(error, match=line)
     with interrupted(5, number), stopped:
         train(data, tmp_path / "run")
+    assert read_history(tmp_path / "run").stopped_in_order
     again = train(data, tmp_path / "run", resume=True)
     assert again.weights_sha256 == whole.weights_sha256
     assert lines(again.path) == lines(whole.path)

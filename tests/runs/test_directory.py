@@ -138,11 +138,12 @@ def test_a_run_goes_on_as_what_it_was_with_its_own_budget_where_none_is_given(tm
         pass
 
 
-def test_what_was_logged_after_a_step_the_end_and_half_a_line_are_taken_back(tmp_path: Path) -> None:
+def test_what_was_logged_after_a_step_the_end_a_stop_and_half_a_line_are_taken_back(tmp_path: Path) -> None:
     run = Run(tmp_path, {})
     run.rewind(3)  # nothing was logged yet
     for line in ({"step": 0}, {"step": 2, "loss": 1.0}, {"step": 3}, {"step": 3, "final_loss": 1.0}, {"step": 4}):
         run.log(line)
+    run.log({"step": 3, "stopped": True})
     with run.metrics.open("a") as file:
         file.write('{"step": 1, "lo')
     run.rewind(3)

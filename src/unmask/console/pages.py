@@ -26,7 +26,7 @@ from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
 from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.files import free_place
-from unmask.quantities import format_bar, format_bytes, format_duration, spell_counts, with_interval
+from unmask.quantities import format_bar, format_bytes, format_duration, format_probability, spell_counts, with_interval
 from unmask.results import (
     Audited,
     Breakdown,
@@ -300,7 +300,7 @@ def _guesses(guesses: Iterable[Guess], title: str) -> Table:
     for style, justify in (("bold", "left"), ("", "right"), ("green", "left")):
         grid.add_column(style=style, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     for guess in guesses:
-        grid.add_row(Text(guess.token), f"{guess.probability:.1%}", format_bar(guess.probability))
+        grid.add_row(Text(guess.token), format_probability(guess.probability), format_bar(guess.probability))
     return grid
 
 

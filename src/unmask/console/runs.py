@@ -28,6 +28,7 @@ ENDINGS = {
     "damaged": "it cannot go on",
     "foreign": "another version of unmask made it",
 }
+IN_ORDER = "stopped when asked to, its last step is saved; it can go on"
 
 
 def draw_runs(run_list: RunList) -> RenderableType:
@@ -72,8 +73,9 @@ def _in_short(run: RunStatus) -> str:
 
 def draw_run(run: RunStatus) -> RenderableType:
     """A run as it stands, and what one may do."""
+    ending = IN_ORDER if run.stopped_in_order else ENDINGS[run.state]
     sections: list[RenderableType] = [
-        title_line(run.state.capitalize(), run.path, ENDINGS[run.state]),
+        title_line(run.state.capitalize(), run.path, ending),
         _status_table(run),
     ]
     if run.problem:

@@ -50,6 +50,7 @@ FREE = (
     "uses",
 )
 FINAL = "final_"  # before the name of a figure on everything that is held out, of the model that is exported
+STOPPED = "stopped"  # of the line that says that the run was asked to stop, and did so with everything saved
 LOOKS = 10  # at a lock before it is said to be held
 
 README = """# A run of unmask
@@ -133,10 +134,10 @@ class Run:
 
 
 def _up_to(line: str, step: int) -> bool:
-    """Whether a line of metrics is whole, speaks of a step up to this one, and not of the end of the run."""
+    """Whether a line of metrics is whole, speaks of a step up to this one, and not of the end of the run or a stop."""
     try:
         figures = json.loads(line)
-        return bool(figures["step"] <= step) and not any(name.startswith(FINAL) for name in figures)
+        return bool(figures["step"] <= step) and not any(name.startswith(FINAL) or name == STOPPED for name in figures)
     except (ValueError, KeyError, TypeError):
         return False  # the last line of a process that was killed while it wrote
 

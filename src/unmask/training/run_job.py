@@ -20,7 +20,7 @@ from unmask.errors import ERRORS, BadInput, UnmaskError
 from unmask.progress import Step, say, task
 from unmask.runs import tensorboard
 from unmask.runs.commands import resume_command
-from unmask.runs.directory import DESCRIPTION, FINAL, FORMAT, Run, describe_run, open_run, read_description
+from unmask.runs.directory import DESCRIPTION, FINAL, FORMAT, STOPPED, Run, describe_run, open_run, read_description
 from unmask.runs.history import HELD_OUT, PLANNED, read_lines
 from unmask.runs.reporting import Reporter, open_reporter
 from unmask.training import checkpoint, loop
@@ -312,6 +312,7 @@ class Observer:
             if not is_last and not stop:  # then it is written in the end
                 self.reporter.write_if_due()
         if stop and not is_last:
+            self.log({"step": position.step, STOPPED: True})
             raise self.interruption.error(
                 f"stopped after step {position.step:,} of {steps:,}, which is saved; to go on: {self.again}"
             )
