@@ -349,7 +349,17 @@ def test_work_that_is_there_is_not_overwritten(inside: Run, corpus: Path, data: 
     refused(inside("prepare", corpus, "--out", data), 5, "is not empty")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "notes").write_text("mine")
-    refused(inside("pretrain", data, "--out", tmp_path / "run", "--steps", 1), 5, "is not empty")
+    refused(inside("pretrain", data, "--out", tmp_path / "run", "--steps", 1), 5, "choose another --out, as ")
+
+
+def test_a_refused_command_leaves_the_data_whole(inside: Run, data: Path, tmp_path: Path) -> None:
+    place = Path(shutil.copytree(data, tmp_path / "data"))
+    for words in (("pretrain", place, "--steps", 5), ("compare", "--data", place, "--recipes", "tiny", "--tokens", 99)):
+        for resume in ((), ("--resume",)):
+            done = inside(*words, "--out", place, *resume)
+            refused(done, 5, "so it is not a")
+            assert "--resume" not in done.stderr
+    assert inside("verify", place).returncode == 0
 
 
 def test_damage_is_named_and_has_its_code(command: Run, data: Path, tmp_path: Path) -> None:

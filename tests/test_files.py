@@ -11,6 +11,7 @@ from unmask.errors import BadInput, NoSpace
 from unmask.files import (
     check_writable,
     explain_disk_errors,
+    free_place,
     missing_path,
     seal_holds,
     whole_directory,
@@ -117,3 +118,13 @@ def test_a_file_on_the_way_and_too_little_space_are_told(tmp_path: Path) -> None
             check_writable(path)
     with pytest.raises(NoSpace, match=r"out: about 1,000,000,000,000,000 MB are going to be written and [\d,]+ MB are"):
         check_writable(tmp_path / "out", needed=10**21)
+
+
+def test_a_place_is_free_if_nothing_is_there_or_an_empty_folder(tmp_path: Path) -> None:
+    assert free_place(tmp_path / "run") == tmp_path / "run"
+    (tmp_path / "run").mkdir()
+    assert free_place(tmp_path / "run") == tmp_path / "run"
+    (tmp_path / "run" / "run.json").touch()
+    (tmp_path / "run-2").touch()
+    (tmp_path / "run-3").symlink_to(tmp_path / "nowhere")
+    assert free_place(tmp_path / "run") == tmp_path / "run-4"

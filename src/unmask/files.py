@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -151,6 +152,16 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def free_place(path: Path) -> Path:
+    """The path if nothing is there, else with the first number behind it that is free: run, run-2, run-3, …"""
+    numbered = (path.with_name(f"{path.name}-{number}") for number in count(2))
+    return next(place for place in chain([path], numbered) if _is_free(place))
+
+
+def _is_free(path: Path) -> bool:
+    return not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
 
 
 def path_kind(path: Path) -> str:

@@ -21,6 +21,18 @@ def format_bar(share: float, width: int = BAR) -> str:
     return ("█" * (eighths // 8) + EIGHTHS[eighths % 8]).strip()
 
 
+def format_probability(probability: float) -> str:
+    """A probability in percent; one too small for that in powers of ten, so that it is not taken for none.
+
+    >>> format_probability(0.25), format_probability(0.0005), format_probability(0.00022), format_probability(0.0)
+    ('25.0%', '0.1%', '2.2e-4', '0.0%')
+    """
+    if 0 < probability < 0.0005:
+        digits, exponent = f"{probability:.1e}".split("e")
+        return f"{digits}e{int(exponent)}"
+    return f"{probability:.1%}"
+
+
 def format_bytes(count: int) -> str:
     """Bytes as people say them.
 

@@ -263,6 +263,7 @@ class RunStatus:
     final: Validation | None  # on everything that is held out, of the model that is exported; none before the end
     age: float  # seconds since something was logged
     problem: str = ""  # what is damaged
+    stopped_in_order: bool = False  # it was asked to stop, and saved its last step
     next: tuple[str, ...] = ()  # commands that go on with it, follow it or put it to use
 
 

@@ -210,10 +210,22 @@ def test_filled_words_stand_out_and_bars_are_as_long_as_they_are_likely() -> Non
     assert bars == {"dog": 12, "##s": 6, "me": 24, "[x]": 0}
 
 
-def test_the_best_thirty_collocations_are_shown_and_what_to_do_with_the_list() -> None:
+def test_a_word_that_is_hardly_likely_is_not_said_to_be_impossible() -> None:
+    unlikely = replace(FILLED, blanks=((Guess("dog", 0.00022), Guess("eel", 0.0)),))
+    rows = [line.split()[:2] for line in printed(unlikely).splitlines()]
+    assert ["dog", "2.2e-4"] in rows and ["eel", "0.0%"] in rows
+
+
+def test_the_best_thirty_collocations_are_shown_and_what_to_do_with_the_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     text = printed(COLLOCATED)
     assert "phrase [29]" in text and "phrase [30]" not in text
     assert "--policy collocation --phrases list.txt" in " ".join(text.split())
+    assert "--out run --policy" in " ".join(text.split())
+    (tmp_path / "run").touch()
+    assert "--out run-2 --policy" in " ".join(printed(COLLOCATED).split())
     unwritten = replace(COLLOCATED, path=None)
     assert "unmask collocations data --out phrases.txt" in printed(unwritten)
     assert "no collocation" in printed(replace(unwritten, phrases=()))

@@ -74,6 +74,12 @@ def test_the_state_is_said_with_what_one_may_do(state: str, said: str) -> None:
     assert "  next  unmask this\n  next  unmask that\n" in text
 
 
+def test_a_run_that_stopped_when_asked_to_is_not_said_to_have_died_perhaps() -> None:
+    stopped = replace(RUN, state="stopped")
+    assert "process died" in printed(draw_run(stopped))
+    assert "process died" not in printed(draw_run(replace(stopped, stopped_in_order=True)))
+
+
 def test_a_stopped_run_is_listed_with_the_command_that_goes_on_in_one_line_however_long(tmp_path: Path) -> None:
     command = f"unmask pretrain --resume '{'a long way/' * 12}run'"
     stopped = replace(RUN, state="stopped", next=(command,))

@@ -44,3 +44,21 @@ def test_two_cannot_compare_in_one_place_and_a_changed_byte_is_found(tmp_path: P
         pass
     with pytest.raises(BadInput, match="is a file"), open_ledger(file, {}, resume=True):
         pass
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_nothing_is_written_into_a_folder_of_other_things(tmp_path: Path, resume: bool) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "README.md").write_text("mine")
+    said = r"has files but no progress\.json, so it is not a comparison; choose another --out, as .*/comparison$"
+    with pytest.raises(Refused, match=said), open_ledger(notes, {}, resume=resume):
+        pass
+    assert [entry.name for entry in notes.iterdir()] == ["README.md"]
+
+
+def test_a_comparison_is_known_before_its_first_answer(tmp_path: Path) -> None:
+    with open_ledger(tmp_path, {"seed": 0}, resume=False):
+        (tmp_path / "runs").mkdir()  # what was made on the way to an answer that never came
+    with open_ledger(tmp_path, {"seed": 0}, resume=True) as ledger:
+        assert ledger.answers == {}

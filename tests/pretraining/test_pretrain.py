@@ -30,6 +30,7 @@ from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.results import Trained
 from unmask.runs.directory import FORMAT, Run, open_run
+from unmask.runs.history import read_history
 from unmask.tokens.example import example_blank
 from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint, loop, run_job
@@ -73,6 +74,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(
     stopped = pytest.raises(error, match=line)
     with interrupted(5, number), stopped:
         train(data, tmp_path / "run")
+    assert read_history(tmp_path / "run").stopped_in_order
     again = train(data, tmp_path / "run", resume=True)
     assert again.weights_sha256 == whole.weights_sha256
     assert lines(again.path) == lines(whole.path)
@@ -150,16 +152,27 @@ def test_a_checkpoint_of_another_model_is_refused_by_the_name_of_what_differs(da
         train(data, tmp_path / "run", steps=2, resume=True)
 
 
-def test_a_finished_run_resumed_trains_no_more(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finished_run_resumed_gives_what_it_gave_and_neither_trains_nor_measures(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = train(data, tmp_path / "run", steps=2)
+    metrics = (tmp_path / "run" / "metrics.jsonl").read_text()
+    said: list[str] = []
 
-    def take_step(*_args: object, **_more: object) -> None:
-        raise AssertionError("trained on")
+    def work(*_args: object, **_more: object) -> None:
+        raise AssertionError("worked on")
 
-    monkeypatch.setattr(loop, "take_step", take_step)
+    monkeypatch.setattr("unmask.training.run_job.say", said.append)
+    monkeypatch.setattr(loop, "take_step", work)
+    with monkeypatch.context() as unmeasured:
+        unmeasured.setattr(Session, "measure", work)
+        assert train(data, tmp_path / "run", steps=2, resume=True) == first
+    assert [line.partition(";")[0] for line in said] == ["already finished: 2 steps"]
+    assert (tmp_path / "run" / "metrics.jsonl").read_text() == metrics
+    shutil.rmtree(tmp_path / "run" / "model")
     again = train(data, tmp_path / "run", steps=2, resume=True)
-    assert again.weights_sha256 == first.weights_sha256
-    assert again.loss == first.loss
+    assert (again.weights_sha256, again.loss) == (first.weights_sha256, first.loss)
+    assert said[1] == "all 2 steps are taken; the model is measured and exported again"
 
 
 def test_a_run_is_not_overwritten_without_resume(data: Path, whole: Trained) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from unmask.runs.commands import next_commands, resume_command, use_commands
+from unmask.runs.commands import next_commands, resume_command, train_command, use_commands
 
 HOSTILE = ["run", "my run", "it's", "$HOME/`id`", "-rf", "a;b&c|d", "RUN", 'say "hi"', "ünïcode\u202eright"]
 USES = ["unmask fill RUN EXAMPLE", "unmask evaluate RUN DATA", "from x import y\n\ny(MODEL, EXAMPLE)"]
@@ -51,3 +51,10 @@ def test_each_state_has_the_commands_that_lead_on_from_it() -> None:
     finished = next_commands(run, DESCRIPTION, "finished")
     assert [command.split()[1] for command in finished] == ["fill", "evaluate"]
     assert next_commands(run, DESCRIPTION, "damaged") == ()
+
+
+def test_a_run_is_begun_in_a_place_that_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert train_command("data") == "unmask pretrain data --out run --minutes 10"
+    Path("run").touch()
+    assert train_command("-d", "--policy", "word") == "unmask pretrain ./-d --out run-2 --policy word --minutes 10"

@@ -13,6 +13,8 @@ from unmask.errors import BadInput, Damaged, Interrupted, Refused
 from unmask.files import with_seal
 from unmask.runs.directory import (
     FORMAT,
+    README,
+    RUN,
     Run,
     claim_directory,
     describe_run,
@@ -26,8 +28,8 @@ ASKED = {"format": FORMAT, "unmask": "0", "seed": 0, "budget": {"steps": 5}, "be
 HOLDING = """
 import sys
 from pathlib import Path
-from unmask.runs.directory import claim_directory
-with claim_directory(Path(sys.argv[1]), resume=False, doing="painting"):
+from unmask.runs.directory import RUN, claim_directory
+with claim_directory(Path(sys.argv[1]), RUN, resume=False, doing="painting"):
     print("in", flush=True)
     sys.stdin.read()
 """
@@ -68,30 +70,49 @@ def test_a_second_process_is_refused_until_the_first_is_gone_however_it_went(tmp
     with subprocess.Popen([sys.executable, "-c", HOLDING, str(place)], stdin=pipe, stdout=pipe) as process:
         assert process.stdout is not None and process.stdout.readline() == b"in\n"
         told = pytest.raises(Refused, match=rf"another process \(process {process.pid}\) is painting here; wait")
-        with told, claim_directory(place, resume=True, doing="painting"):
+        with told, claim_directory(place, RUN, resume=True, doing="painting"):
             raise AssertionError("two at once")
         process.kill()
-    with claim_directory(place, resume=True, doing="painting") as there:
+    with claim_directory(place, RUN, resume=True, doing="painting") as there:
         assert not there  # the lock alone is nothing
 
 
-def test_what_is_there_is_taken_up_only_if_that_is_asked_for(tmp_path: Path) -> None:
-    (tmp_path / "notes").write_text("mine")
+def test_a_run_that_is_there_is_taken_up_only_if_that_is_asked_for(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "run.json").write_text("{}")
+    (tmp_path / "run-2").write_text("mine")
     with (
-        pytest.raises(Refused, match="is not empty; add --resume"),
-        claim_directory(tmp_path, resume=False, doing="training"),
+        pytest.raises(Refused, match=r"run: is not empty; add --resume to go on .* another --out, as .*/run-3$"),
+        claim_directory(run, RUN, resume=False, doing="training"),
     ):
         pass
-    with claim_directory(tmp_path, resume=True, doing="training") as there:
-        assert there
-    with (
-        pytest.raises(BadInput, match="notes: is a file"),
-        claim_directory(tmp_path / "notes", resume=True, doing="training"),
-    ):
+    with claim_directory(run, RUN, resume=True, doing="training") as begun:
+        assert begun
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("name", ["notes", "README.md"])
+def test_nothing_is_written_where_something_else_is_and_a_free_place_is_named(
+    tmp_path: Path, name: str, resume: bool
+) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / name).write_text("mine")
+    said = rf"data: has files but no run\.json, so it is not a run; choose another --out, as {tmp_path}/run$"
+    with pytest.raises(Refused, match=said), open_run(folder, ASKED, resume=resume):
         pass
-    with pytest.raises(Refused, match=r"has files but no run\.json"), open_run(tmp_path, ASKED, resume=True):
+    assert [(entry.name, entry.read_text()) for entry in folder.iterdir()] == [(name, "mine")]
+    with pytest.raises(BadInput, match=f"{name}: is a file"), open_run(folder / name, ASKED, resume=resume):
         pass
-    assert (tmp_path / "notes").read_text() == "mine"
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_what_stopped_before_it_had_begun_takes_no_place(tmp_path: Path, resume: bool) -> None:
+    (tmp_path / ".lock").touch()
+    (tmp_path / "README.md").write_text(README[:20])
+    with open_run(tmp_path, ASKED, resume=resume) as run:
+        assert run.description["seed"] == 0
 
 
 @pytest.mark.parametrize("saved", [False, True])
@@ -117,11 +138,12 @@ def test_a_run_goes_on_as_what_it_was_with_its_own_budget_where_none_is_given(tm
         pass
 
 
-def test_what_was_logged_after_a_step_the_end_and_half_a_line_are_taken_back(tmp_path: Path) -> None:
+def test_what_was_logged_after_a_step_the_end_a_stop_and_half_a_line_are_taken_back(tmp_path: Path) -> None:
     run = Run(tmp_path, {})
     run.rewind(3)  # nothing was logged yet
     for line in ({"step": 0}, {"step": 2, "loss": 1.0}, {"step": 3}, {"step": 3, "final_loss": 1.0}, {"step": 4}):
         run.log(line)
+    run.log({"step": 3, "stopped": True})
     with run.metrics.open("a") as file:
         file.write('{"step": 1, "lo')
     run.rewind(3)

@@ -141,3 +141,14 @@ def test_runs_are_found_below_folders_once_and_not_inside_each_other(tmp_path: P
     assert sorted(os.path.relpath(path, tmp_path) for path in found) == ["a/deep/er", "b"]
     with pytest.raises(BadInput, match="nowhere: is not a folder"):
         list(find_runs([tmp_path / "nowhere"]))
+
+
+def test_a_run_that_was_asked_to_stop_is_told_from_one_that_may_have_died(tmp_path: Path) -> None:
+    stop = {"step": 4, "stopped": True}
+    died = read_history(make(tmp_path / "died", LINES[:4], model=False))
+    asked = read_history(make(tmp_path / "asked", [*LINES[:4], stop], model=False))
+    went_on = read_history(make(tmp_path / "on", [*LINES[:4], stop, LINES[4]], model=False))
+    assert [history.state for history in (died, asked, went_on)] == ["stopped"] * 3
+    assert [history.stopped_in_order for history in (died, asked, went_on)] == [False, True, False]
+    assert summarize_run(asked).stopped_in_order
+    assert asked.curve("stopped") == ([], [])

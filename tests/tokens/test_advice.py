@@ -22,6 +22,17 @@ def test_the_commands_are_made_of_the_data_and_of_a_sentence_that_is_held_out(da
     assert fill == ["unmask", "fill", "run", example_blank(data)]
 
 
+def test_the_commands_name_a_run_that_is_not_there_yet(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for taken in ("run", "run-2"):
+        (tmp_path / taken).mkdir()
+        (tmp_path / taken / "run.json").touch()
+    *_, pretrain, fill = map(shlex.split, next_commands(data))
+    assert (pretrain[4], fill[2]) == ("run-3", "run-3")
+
+
 def test_text_without_a_sentence_to_show_gets_commands_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text(
         "\n\n".join(f"東京は日本の首都であり世界最大級の都市圏を形成している番号{n}" for n in range(60))

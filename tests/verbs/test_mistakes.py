@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from unmask.errors import BadInput, nearest_name
-from unmask.verbs.commands import COMMANDS, MEANT
+from unmask.verbs.commands import COMMANDS, MEANT, NEEDLESS
 from unmask.verbs.mistakes import RENAMED, WrongUsage, find_mistake, unknown_command, wrong_value
 from unmask.verbs.options import Option, options_of
 
@@ -44,6 +44,11 @@ def test_what_there_is_not_is_not_taken_for_something_else(word: str) -> None:
     assert ", ".join(COMMANDS) in str(unknown_command(word))
 
 
+def test_who_wants_to_export_is_told_that_it_is_done() -> None:
+    assert "RUN/model, is already a directory that transformers loads" in str(unknown_command("export"))
+    assert "transformers" not in str(unknown_command("embed"))
+
+
 @pytest.mark.parametrize("line", sorted({*MEANT.values()}))
 def test_every_command_that_is_suggested_is_there_with_its_options(line: str) -> None:
     name, *flags = shlex.split(line)
@@ -53,7 +58,7 @@ def test_every_command_that_is_suggested_is_there_with_its_options(line: str) ->
 
 
 def test_no_command_is_a_foreign_word_for_another() -> None:
-    assert not MEANT.keys() & COMMANDS.keys()
+    assert not {*MEANT, *NEEDLESS} & COMMANDS.keys()
 
 
 def test_every_new_name_of_an_old_flag_is_a_flag() -> None:

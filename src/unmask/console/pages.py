@@ -25,7 +25,8 @@ from unmask.console.layout import draw_page, draw_table, fact_line, next_command
 from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
 from unmask.evaluation.comparison_tables import comparison_tables
-from unmask.quantities import format_bar, format_bytes, format_duration, spell_counts, with_interval
+from unmask.files import free_place
+from unmask.quantities import format_bar, format_bytes, format_duration, format_probability, spell_counts, with_interval
 from unmask.results import (
     Audited,
     Breakdown,
@@ -45,6 +46,7 @@ from unmask.results import (
     Trained,
     Verified,
 )
+from unmask.runs.commands import quoted_path, train_command
 
 FEW_DOCUMENTS = 20  # documents, below which an interval that knows documents is not to be believed
 BEST = 30  # collocations that are shown
@@ -197,13 +199,13 @@ def _(result: Collocated) -> RenderableType:
     rows = [(phrase.text, f"{phrase.count:,}", f"{phrase.score:.2f}") for phrase in best]
     summary = f"{len(result.phrases):,} collocations, the best {len(best)} of them" if best else "no collocation"
     list_ = result.path or "phrases.txt"
-    train_command = f"unmask pretrain {result.data} --out run --policy collocation --phrases {list_} --minutes 10"
-    mine_command = f"unmask collocations {result.data} --out {list_}"
+    train = train_command(result.data, "--policy", "collocation", "--phrases", quoted_path(list_))
+    mine = f"unmask collocations {quoted_path(result.data)} --out {quoted_path(list_)}"
     return draw_page(
         title_line("Found", result.path or result.data, f"{summary}; {format_duration(result.seconds)}"),
         *([draw_table(("", "count", "score"), rows, numbers=(1, 2))] if best else []),
         Padding(Text(_where_the_list_ends(result)), (0, 1)),
-        next_command(train_command if result.path else mine_command),
+        next_command(train if result.path else mine),
     )
 
 
@@ -279,14 +281,15 @@ def _context_bits_meaning(result: Evaluated) -> str:
 @draw_result.register
 def _(result: Demonstrated) -> RenderableType:
     data, run = result.prepared.path, result.trained.path
+    bert, my_data, my_run = (free_place(place) for place in (run.parent / "bert", Path("my_data"), Path("my_run")))
     return draw_page(
         next_command(f"unmask fill {run} {quote(result.after[-1].text)}"),
         next_command(f"unmask show {data} {quote(result.after[-1].completed)}"),
         next_command(f"unmask evaluate {run} {data}"),
-        next_command(f"unmask pretrain {data} --out {run.parent / 'bert'} --recipe bert-tiny --minutes 2"),
-        next_command(f"unmask compare {run} {run.parent / 'bert'} --data {data}"),
-        next_command("unmask prepare my_texts/ --out my_data"),
-        next_command("unmask pretrain my_data --out my_run --minutes 10"),
+        next_command(train_command(data, "--recipe", "bert-tiny", out=bert, minutes=2)),
+        next_command(f"unmask compare {run} {bert} --data {data}"),
+        next_command(f"unmask prepare my_texts/ --out {my_data}"),
+        next_command(train_command(my_data, out=my_run)),
     )
 
 
@@ -303,7 +306,7 @@ def _guesses(guesses: Iterable[Guess], title: str) -> Table:
     for style, justify in (("bold", "left"), ("", "right"), ("green", "left")):
         grid.add_column(style=style, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     for guess in guesses:
-        grid.add_row(Text(guess.token), f"{guess.probability:.1%}", format_bar(guess.probability))
+        grid.add_row(Text(guess.token), format_probability(guess.probability), format_bar(guess.probability))
     return grid
 
 

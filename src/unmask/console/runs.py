@@ -15,6 +15,7 @@ from rich.text import Text
 from unmask.console.layout import UNWRAPPED, draw_page, draw_table, next_command, next_commands, title_line
 from unmask.quantities import format_age, format_bar, format_count, format_duration
 from unmask.results import RunList, RunStatus, Validation
+from unmask.runs.commands import train_command
 
 SPARKS = "▁▂▃▄▅▆▇█"
 COLOURS = {"running": "cyan", "finished": "green", "stopped": "yellow", "damaged": "red", "foreign": "red"}
@@ -27,6 +28,7 @@ ENDINGS = {
     "damaged": "it cannot go on",
     "foreign": "another version of unmask made it",
 }
+IN_ORDER = "stopped when asked to, its last step is saved; it can go on"
 
 
 def draw_runs(run_list: RunList) -> RenderableType:
@@ -37,7 +39,7 @@ def draw_runs(run_list: RunList) -> RenderableType:
     if run_list.runs:
         sections.append(Group(*map(_draw_entry, run_list.runs)))
     if not any(run.state in UNFINISHED for run in run_list.runs):
-        hints = [run.next[0] for run in run_list.runs if run.next] or ["unmask pretrain data --out run --minutes 10"]
+        hints = [run.next[0] for run in run_list.runs if run.next] or [train_command("data")]
         sections.append(next_command(hints[0]))
     return draw_page(*sections)
 
@@ -71,8 +73,9 @@ def _in_short(run: RunStatus) -> str:
 
 def draw_run(run: RunStatus) -> RenderableType:
     """A run as it stands, and what one may do."""
+    ending = IN_ORDER if run.stopped_in_order else ENDINGS[run.state]
     sections: list[RenderableType] = [
-        title_line(run.state.capitalize(), run.path, ENDINGS[run.state]),
+        title_line(run.state.capitalize(), run.path, ending),
         _status_table(run),
     ]
     if run.problem:

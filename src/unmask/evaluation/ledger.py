@@ -14,9 +14,9 @@ from typing import Any
 
 from unmask.files import with_seal, write_json
 from unmask.results import to_plain
-from unmask.runs.directory import claim_directory, read_sealed, refuse_differences
+from unmask.runs.directory import Work, claim_directory, read_sealed, refuse_differences
 
-NAME, LOCK = "progress.json", ".comparing"  # a lock of its own: the directory is no run
+COMPARISON = Work("comparison", "progress.json", ".comparing")  # a lock of its own: the directory is no run
 
 
 class Ledger:
@@ -29,8 +29,12 @@ class Ledger:
         """The answer of this name, a JSON value: known, or found now."""
         if name not in self.answers:
             self.answers[name] = json.loads(json.dumps(to_plain(find())))
-            write_json(self.file, with_seal({"asked": self.settings, "found": self.answers}))
+            self.write()
         return self.answers[name]
+
+    def write(self) -> None:
+        """Write down what was asked and what is known."""
+        write_json(self.file, with_seal({"asked": self.settings, "found": self.answers}))
 
 
 @contextmanager
@@ -39,11 +43,13 @@ def open_ledger(
 ) -> Iterator[Ledger]:
     """A ledger in a directory: a new one, or with `resume` the one that is there, if it was asked the same."""
     settings = json.loads(json.dumps(settings))
-    file = path / NAME
-    with claim_directory(path, resume=resume, doing="comparing", lock=LOCK):
-        answers: dict[str, Any] = {}
-        if file.exists():
+    file = path / COMPARISON.sign
+    with claim_directory(path, COMPARISON, resume=resume, doing="comparing") as begun:
+        ledger = Ledger(file, settings, {})
+        if begun:
             content = read_sealed(file)
             refuse_differences(path, content["asked"], settings, flags=flags, work="the comparison")
-            answers = content["found"]
-        yield Ledger(file, settings, answers)
+            ledger.answers = content["found"]
+        else:
+            ledger.write()  # at once: what is made beside it before the first answer belongs to this comparison
+        yield ledger

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from unmask.errors import BadInput
 from unmask.files import missing_path, path_kind
-from unmask.runs.commands import resume_command
+from unmask.runs.commands import resume_command, train_command
 from unmask.runs.directory import read_description
 
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json")  # the second where a tokenizer has files of another kind
@@ -33,7 +33,7 @@ def model_directory(path: Path) -> Path:
     kind = path_kind(path)
     remedy = "give a run or a model directory (`unmask runs` lists the runs below a folder)"
     if kind == "a data directory":
-        remedy = f"`unmask pretrain {path} --out run --minutes 10` trains one on it"
+        remedy = f"`{train_command(path)}` trains one on it"
     raise BadInput(f"{path}: holds no model, it is {kind}; {remedy}")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from math import isfinite
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -236,9 +236,9 @@ def pretrain(
         again=again,
     )
     figures = dict(finished_run.figures)
-    loss, accuracy = figures.pop("loss"), figures.pop("accuracy")
+    loss, accuracy = (figures.pop(name, nan) for name in ("loss", "accuracy"))  # what is not finite is not recorded
     for name in ("perplexity", "predictions"):
-        figures.pop(name)
+        figures.pop(name, None)
     return Trained(
         path=finished_run.path,
         model=finished_run.path / "model",

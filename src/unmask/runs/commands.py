@@ -1,4 +1,4 @@
-"""Commands to copy: how a run is gone on with, followed and put to use, quoted for the shell.
+"""Commands to copy: how a run is begun, gone on with, followed and put to use, quoted for the shell.
 
 In: a run directory and what it says of itself. Out: lines that a user pastes into a terminal as they are.
 """
@@ -10,6 +10,8 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from unmask.files import free_place
 
 PRETRAIN = "pretrain"
 PLACEHOLDERS = re.compile(r"\b(RUN|MODEL|DATA|EXAMPLE)\b")  # of the uses that a job names
@@ -23,6 +25,16 @@ def quoted_path(path: Path | str) -> str:
     """
     text = str(path)
     return shlex.quote(f"./{text}" if text.startswith("-") else text)
+
+
+def train_command(data: Path | str, *options: str, out: Path | str = "run", minutes: int = 10) -> str:
+    """The command that trains on some data, in a place that is free: the one named, or one with a number behind it.
+
+    >>> train_command("my data", "--recipe", "mini", out="nowhere/run")
+    "unmask pretrain 'my data' --out nowhere/run --recipe mini --minutes 10"
+    """
+    words = (quoted_path(data), "--out", quoted_path(free_place(Path(out))), *options, "--minutes", str(minutes))
+    return f"unmask pretrain {' '.join(words)}"
 
 
 def resume_command(path: Path, kind: str = PRETRAIN, *, program: str = "unmask") -> str:

@@ -31,6 +31,7 @@ from unmask.errors import BadInput, Damaged, Interrupted, Refused, Terminated
 from unmask.files import (
     SEAL,
     explain_disk_errors,
+    free_place,
     missing_path,
     path_kind,
     seal_holds,
@@ -38,7 +39,7 @@ from unmask.files import (
     write_json,
     write_text,
 )
-from unmask.runs.commands import PRETRAIN, resume_command
+from unmask.runs.commands import PRETRAIN, quoted_path, resume_command
 from unmask.runs.description import flatten_settings
 
 FORMAT = 2
@@ -59,6 +60,7 @@ FREE = (
     "uses",
 )
 FINAL = "final_"  # before the name of a figure on everything that is held out, of the model that is exported
+STOPPED = "stopped"  # of the line that says that the run was asked to stop, and did so with everything saved
 LOOKS = 10  # at a lock before it is said to be held
 
 README = """# A run of unmask
@@ -72,6 +74,25 @@ README = """# A run of unmask
 | `checkpoints/` | the newest moments to go on from: `unmask pretrain --resume RUN`, RUN being this directory |
 | `best/` | the best moment by the first figure of `run.json`, where that was asked for |
 """
+
+
+@dataclass(frozen=True)
+class Work:
+    """A kind of long work that is done in a directory: the file that it is known by, and what may be there before."""
+
+    name: str
+    sign: str
+    lock: str
+    readme: str = ""  # written before the sign
+
+    def is_left_over(self, entry: Path) -> bool:
+        """Whether this is of work that stopped before it had begun; a README of someone else is not."""
+        if entry.name == "README.md":
+            return self.readme.startswith(entry.read_text(encoding="utf-8", errors="replace")) and bool(self.readme)
+        return entry.name in (self.lock, f".{self.sign}.writing")
+
+
+RUN = Work("run", DESCRIPTION, LOCK, README)
 
 
 @dataclass(frozen=True)
@@ -123,10 +144,10 @@ class Run:
 
 
 def _up_to(line: str, step: int) -> bool:
-    """Whether a line of metrics is whole, speaks of a step up to this one, and not of the end of the run."""
+    """Whether a line of metrics is whole, speaks of a step up to this one, and not of the end of the run or a stop."""
     try:
         figures = json.loads(line)
-        return bool(figures["step"] <= step) and not any(name.startswith(FINAL) for name in figures)
+        return bool(figures["step"] <= step) and not any(name.startswith(FINAL) or name == STOPPED for name in figures)
     except (ValueError, KeyError, TypeError):
         return False  # the last line of a process that was killed while it wrote
 
@@ -140,11 +161,8 @@ def open_run(
     What is asked for must be what the run is; all that differs is named, by its flag where it has one.
     """
     request = _as_json(settings)
-    with claim_directory(path, resume=resume, doing="training") as occupied:
-        description = path / DESCRIPTION
-        if occupied and not description.exists() and not _is_abandoned(path):
-            raise Refused(f"{path}: has files but no run.json, so it is not a run; choose another --out")
-        if description.exists():
+    with claim_directory(path, RUN, resume=resume, doing="training") as begun:
+        if begun:
             before = read_description(path)
             refuse_other_run(path, before, request, flags or {})
             yield _keep_changes(Run(path, before), request)
@@ -223,23 +241,33 @@ def read_description(path: Path) -> dict[str, Any]:
     return description
 
 
-def _is_abandoned(path: Path) -> bool:
-    """Whether a run stopped here before it had begun: only the README was written."""
-    return {entry.name for entry in path.iterdir()} <= {LOCK, "README.md", f".{DESCRIPTION}.writing"}
-
-
 @contextmanager
-def claim_directory(path: Path, *, resume: bool, doing: str, lock: str = LOCK) -> Iterator[bool]:
-    """Have a directory to oneself while the block runs; whether something is there, which only `resume` allows."""
-    if path.is_file():
-        raise BadInput(f"{path}: is a file; --out names a directory")
-    occupied = path.is_dir() and any(entry.name != lock for entry in path.iterdir())
-    if occupied and not resume:
-        raise Refused(f"{path}: is not empty; add --resume to go on with it, or choose another --out")
+def claim_directory(path: Path, work: Work, *, resume: bool, doing: str) -> Iterator[bool]:
+    """Have a directory to oneself while the block runs; whether such work is begun there, which only `resume` allows.
+
+    Where something else is, nothing is written, not even a lock.
+    """
+    _look(path, work, resume=resume)
     with explain_disk_errors(path):
         path.mkdir(parents=True, exist_ok=True)
-    with _locked(path / lock, doing):
-        yield occupied
+    with _locked(path / work.lock, doing):
+        yield _look(path, work, resume=resume)  # again: another process may have been here since
+
+
+def _look(path: Path, work: Work, *, resume: bool) -> bool:
+    """Whether work of this kind is begun here; refused if it may not be gone on with, or if something else is here."""
+    if path.is_file():
+        raise BadInput(f"{path}: is a file; --out names a directory")
+    begun = (path / work.sign).exists()
+    if begun and not resume:
+        another = quoted_path(free_place(path))
+        raise Refused(f"{path}: is not empty; add --resume to go on with it, or choose another --out, as {another}")
+    if not begun and path.is_dir() and not all(map(work.is_left_over, path.iterdir())):
+        another = quoted_path(free_place(path.with_name(work.name) if path.name else path / work.name))
+        raise Refused(
+            f"{path}: has files but no {work.sign}, so it is not a {work.name}; choose another --out, as {another}"
+        )
+    return begun
 
 
 def read_sealed(file: Path) -> dict[str, Any]:

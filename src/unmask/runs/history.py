@@ -33,6 +33,7 @@ from unmask.runs.directory import (
     LOCK,
     METRICS,
     MODEL,
+    STOPPED,
     read_description,
 )
 
@@ -95,6 +96,11 @@ class History:
         if self.problem:
             return "foreign" if self.foreign else "damaged"
         return "finished" if self.final_line and (self.path / MODEL).is_dir() else "stopped"
+
+    @property
+    def stopped_in_order(self) -> bool:
+        """Whether the last that is known of a run is that it was asked to stop, and saved everything."""
+        return self.state == "stopped" and bool(self.lines) and self.lines[-1].get(STOPPED) is True
 
     def curve(self, name: str) -> tuple[list[float], list[float]]:
         """A figure against the tokens seen, wherever it was logged as a finite number."""
@@ -200,6 +206,7 @@ def summarize_run(history: History) -> RunStatus:
         final=_validation(history.final_line, FINAL) if history.final_line else None,
         age=_age(history.path),
         problem=history.problem,
+        stopped_in_order=history.stopped_in_order,
         next=next_commands(history.path, history.description, history.state),
     )
 

@@ -9,6 +9,8 @@ from math import ceil, sqrt
 from pathlib import Path
 from shlex import quote
 
+from unmask.files import free_place
+from unmask.runs.commands import quoted_path, train_command
 from unmask.tokens.example import NEUTRAL, best_example
 
 FEW = 50  # documents, below which intervals are too wide to tell much
@@ -20,11 +22,11 @@ ACCURACY_SPREAD = 0.06
 
 def next_commands(data: Path) -> tuple[str, ...]:
     """What may be done now: look at how text is hidden, train, fill a blank."""
-    place, example = _word(str(data)), best_example(data)
+    example, run = best_example(data), free_place(Path("run"))
     return (
-        *([f"unmask show {place} {_quoted(example.sentence)}"] if example else []),
-        f"unmask pretrain {place} --out run --minutes 10",
-        f"unmask fill run {_quoted(example.text if example else NEUTRAL)}",
+        *([f"unmask show {quoted_path(data)} {_quoted(example.sentence)}"] if example else []),
+        train_command(data, out=run),
+        f"unmask fill {run} {_quoted(example.text if example else NEUTRAL)}",
     )
 
 
@@ -35,10 +37,6 @@ def _quoted(sentence: str) -> str:
     "It's a [MASK]." 'Go!'
     """
     return quote(sentence) if "!" in sentence else f'"{sentence}"'
-
-
-def _word(path: str) -> str:
-    return quote(f"./{path}" if path.startswith("-") else path)
 
 
 def held_out_warning(train: int, valid: int) -> str | None:

@@ -6,7 +6,7 @@ In: a job and a budget. Out: a run directory with what the job exports, however 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from math import isfinite
@@ -20,8 +20,8 @@ from unmask.errors import ERRORS, BadInput, UnmaskError
 from unmask.progress import Step, say, task
 from unmask.runs import tensorboard
 from unmask.runs.commands import resume_command
-from unmask.runs.directory import DESCRIPTION, FINAL, FORMAT, Run, describe_run, open_run, read_description
-from unmask.runs.history import HELD_OUT, PLANNED
+from unmask.runs.directory import DESCRIPTION, FINAL, FORMAT, STOPPED, Run, describe_run, open_run, read_description
+from unmask.runs.history import HELD_OUT, PLANNED, read_lines
 from unmask.runs.reporting import Reporter, open_reporter
 from unmask.training import checkpoint, loop
 from unmask.training.budget import HOW_LONG, Budget, steps_for
@@ -119,7 +119,11 @@ def run_job(
         outputs = {"report": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
         with open_reporter(run, facts, **outputs) as (run, reporter):
             observer = Observer(session, run, interruption, saving, world, reporter, again)
-            position = observer.train(workers, start)
+            position = observer.take_up()
+            if (recorded := finished_before(session, run, position, saving, world)) is not None:
+                say(f"already finished: {position.step:,} steps; what was measured then is given again")
+                return recorded
+            position = observer.train(position, workers, start)
             with interruption.at_once(
                 f"stopped after the last step, which is saved; to measure and export the model: {again}"
             ):
@@ -245,18 +249,27 @@ class Observer:
         self.last = ""
         self.saved_at = time.monotonic()
 
-    def train(self, workers: int, start: float) -> Position:
-        """Train to the last step from where the run stands; `start` is when its clock began."""
-        session = self.session
+    def take_up(self) -> Position:
+        """Where the run stands, by its newest checkpoint, which the session takes up."""
         newest = checkpoint.newest(self.run.checkpoints)
-        position = Position() if newest is None else session.restore(newest)
+        position = Position() if newest is None else self.session.restore(newest)
         self._take_up_best(position)
+        return position
+
+    def train(self, position: Position, workers: int, start: float) -> Position:
+        """Train to the last step from this position; `start` is when the clock of the run began."""
+        session, resumed = self.session, checkpoint.any_in(self.run.checkpoints)
         self.world.wait()  # nobody writes a new checkpoint while another still reads the old
         if self.world.first:
-            self.run.rewind(position.step if newest else -1)
-        if newest:
-            say(f"going on from step {position.step:,}")
-        self.pacer.begin(self.pacer.clock() - start if newest is None else None)
+            self.run.rewind(position.step if resumed else -1)
+        if resumed:
+            is_last = position.step == self.timetable.steps
+            say(
+                f"all {position.step:,} steps are taken; the model is measured and exported again"
+                if is_last
+                else f"going on from step {position.step:,}"
+            )
+        self.pacer.begin(None if resumed else self.pacer.clock() - start)
         self.parts_done = self.timetable.parts_done(position.step, PARTS)
         with task("Training", total=self.timetable.steps) as progress:
             progress(position.step)
@@ -299,6 +312,7 @@ class Observer:
             if not is_last and not stop:  # then it is written in the end
                 self.reporter.write_if_due()
         if stop and not is_last:
+            self.log({"step": position.step, STOPPED: True})
             raise self.interruption.error(
                 f"stopped after step {position.step:,} of {steps:,}, which is saved; to go on: {self.again}"
             )
@@ -366,9 +380,47 @@ def finish(session: Session, run: Run, position: Position, saving: Saving, world
     with task("Validating") as progress:
         figures = session.measure(None, world)
         progress(1, note=brief_figures(figures, job))
+    finished_run = _finished_run(session, run, position, step, figures)
+    learner = session.whole_learner()
     if world.first:
-        run.log({"step": position.step, **prefixed_figures(figures, FINAL)})
-    finished_run = FinishedRun(
+        job.export(learner, finished_run)
+        run.log(
+            {"step": position.step, **prefixed_figures(figures, FINAL)}
+        )  # last: whoever reads it finds all the rest
+    world.wait()
+    return finished_run
+
+
+def finished_before(session: Session, run: Run, position: Position, saving: Saving, world: World) -> FinishedRun | None:
+    """What came out of a run that has come to its end already; none if something is left to do, as the first says."""
+    figures: dict[str, float] = {}
+    unwritten = (
+        saving.tensorboard and not (run.path / tensorboard.FOLDER).exists()
+    )  # events are written as lines are logged
+    if position.step == session.pacer.timetable.steps and run.model.is_dir() and not unwritten:
+        figures = final_figures(read_lines(run.metrics), position.step)
+    (recorded,) = world.total(bool(figures) and world.first)
+    if not recorded:
+        return None
+    best = checkpoint.newest(run.best) if saving.best else None
+    return _finished_run(session, run, position, position.step if best is None else best.step, figures)
+
+
+def final_figures(lines: Iterable[Mapping[str, Any]], step: int) -> dict[str, float]:
+    """The figures of the end at this step among the lines of the metrics; none where it did not come to that."""
+    return {
+        name.removeprefix(FINAL): float(value)
+        for line in lines
+        if line["step"] == step
+        for name, value in line.items()
+        if name.startswith(FINAL)
+    }
+
+
+def _finished_run(
+    session: Session, run: Run, position: Position, step: int, figures: Mapping[str, float]
+) -> FinishedRun:
+    return FinishedRun(
         path=run.path,
         description=run.description,
         parameters=session.parameters,
@@ -378,11 +430,6 @@ def finish(session: Session, run: Run, position: Position, saving: Saving, world
         seconds=position.seconds,
         figures=figures,
     )
-    learner = session.whole_learner()
-    if world.first:
-        job.export(learner, finished_run)
-    world.wait()
-    return finished_run
 
 
 def brief_figures(figures: Mapping[str, float], job: Job) -> str:

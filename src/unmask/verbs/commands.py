@@ -29,6 +29,10 @@ MEANT = {
     **dict.fromkeys(("phrases", "pmi"), "collocations"),
     **dict.fromkeys(("version",), "--version"),
 }
+# what has no command because nothing is left to do for it
+NEEDLESS = dict.fromkeys(
+    ("export", "convert", "save"), "the model of a run, RUN/model, is already a directory that transformers loads"
+)
 
 
 def verb(function: Verb) -> Verb:

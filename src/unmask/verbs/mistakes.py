@@ -13,7 +13,7 @@ from math import isfinite
 from typing import Any
 
 from unmask.errors import BadInput, UnmaskError, did_you_mean, nearest_name
-from unmask.verbs.commands import COMMANDS, MEANT
+from unmask.verbs.commands import COMMANDS, MEANT, NEEDLESS
 from unmask.verbs.options import Option, options_of, takes
 
 RENAMED = {
@@ -40,6 +40,9 @@ def unknown_command(name: str) -> WrongUsage:
         problem = f"unknown command {name!r}: options come after a command"
     elif near := did_you_mean(name, COMMANDS, MEANT):
         return WrongUsage(f"unknown command {name!r}: {near} (unmask --help explains all)")
+    elif name in NEEDLESS:
+        problem = f"unknown command {name!r}, and none is needed: {NEEDLESS[name]};"
+        return WrongUsage(f"{problem} else choose one of {', '.join(COMMANDS)} (unmask --help explains them)")
     else:
         problem = f"unknown command {name!r}"
     return WrongUsage(f"{problem}: choose one of {', '.join(COMMANDS)} (unmask --help explains them)")

@@ -56,7 +56,7 @@ def test_what_unmask_made_is_known_and_told_what_it_is_for(place: Path, data: Pa
     for argument, line in (
         (
             str(data),
-            f"is a data directory already: unmask pretrain {data} --out run --minutes 10 trains on it; to prepare",
+            f"is a data directory already: unmask pretrain {data} --out run-2 --minutes 10 trains on it; to prepare",
         ),
         ("run", "is a run, not text: unmask fill run uses it"),
         ("run/model", "is a model, not text: unmask fill run/model uses it"),

@@ -242,7 +242,7 @@ def test_without_a_micro_batch_processes_share_a_step_and_reproducible_weights_a
     ("words", "said"),
     [
         (["nowhere", "--out", "run", "--steps", "1"], "nowhere: "),
-        (["DATA", "--out", ".", "--steps", "1", "--recipe", "tiny"], "is not empty; add --resume"),
+        (["DATA", "--out", ".", "--steps", "1", "--recipe", "tiny"], "so it is not a run; choose another --out"),
     ],
     ids=["before they join", "found out by the first"],
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from unmask.runs.commands import train_command
 from unmask.runs.directory import DESCRIPTION, METRICS
 
 ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # as a path, it has lost one of its slashes
@@ -35,7 +36,7 @@ def use_of_work(folder: str, kind: str) -> str:
     """What one does with such a folder instead of preparing it."""
     if kind == "data directory":
         return (
-            f"{folder}: is a data directory already: unmask pretrain {folder} --out run --minutes 10 trains on it; "
+            f"{folder}: is a data directory already: {train_command(folder)} trains on it; "
             f"to prepare its text again, name {folder}/documents"
         )
     return f"{folder}: is a {kind}, not text: unmask fill {folder} uses it"
