@@ -34,8 +34,8 @@ from unmask.training import checkpoint, loop
 from unmask.training import session as sessions
 from unmask.training.budget import Budget
 from unmask.training.job import micro_batches_of
+from unmask.training.observer import Saving
 from unmask.training.optimizer import Optimizing
-from unmask.training.run_job import Saving
 from unmask.training.session import Session
 from unmask.training.timetable import Timetable
 

@@ -37,7 +37,7 @@ from unmask.training import checkpoint, loop, run_job
 from unmask.training.budget import Budget
 from unmask.training.job import micro_batches_of
 from unmask.training.machine.distributed import ALONE
-from unmask.training.run_job import Saving
+from unmask.training.observer import Saving
 from unmask.training.session import Session
 from unmask.training.step import take_step
 

@@ -21,7 +21,7 @@ from unmask.results import Trained
 from unmask.runs import reporting
 from unmask.runs.reporting import Reporter
 from unmask.training.budget import Budget
-from unmask.training.run_job import Saving
+from unmask.training.observer import Saving
 
 TINY = recipe_named("tiny", length=32, batch_size=4, micro_batch=4)
 

@@ -27,8 +27,9 @@ from unmask.results import FigureTitle
 from unmask.training.budget import Budget
 from unmask.training.job import FinishedRun, Job, PlannedBatch
 from unmask.training.machine.distributed import World
+from unmask.training.observer import Saving
 from unmask.training.optimizer import Optimizing
-from unmask.training.run_job import Saving, run_job
+from unmask.training.run_job import run_job
 from unmask.training.timetable import Timetable
 
 ROWS, MICRO = 12, 4

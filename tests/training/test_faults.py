@@ -29,7 +29,7 @@ from unmask.runs.directory import Run
 from unmask.training import checkpoint, loader
 from unmask.training.budget import Budget
 from unmask.training.machine import memory as parts
-from unmask.training.run_job import Saving
+from unmask.training.observer import Saving
 from unmask.training.session import Session
 
 TINY = recipe_named("tiny")

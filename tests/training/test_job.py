@@ -22,7 +22,8 @@ from unmask.runs.history import read_history, summarize_run
 from unmask.training import checkpoint
 from unmask.training.budget import Budget
 from unmask.training.job import FinishedRun
-from unmask.training.run_job import Saving, run_job
+from unmask.training.observer import Saving
+from unmask.training.run_job import run_job
 
 STEPS = 60
 OFTEN = Saving(seconds=0.0, report=False)

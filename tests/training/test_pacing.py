@@ -24,8 +24,9 @@ from unmask.training import checkpoint
 from unmask.training.budget import Budget
 from unmask.training.job import FinishedRun, Job, PlannedBatch
 from unmask.training.machine.distributed import World
+from unmask.training.observer import Saving
 from unmask.training.pacing import MOMENTS, Pacer, Spent
-from unmask.training.run_job import Saving, run_job
+from unmask.training.run_job import run_job
 from unmask.training.timetable import Timetable
 
 MINUTES = 1.5

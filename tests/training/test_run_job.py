@@ -14,7 +14,8 @@ from unmask.files import sha256_of
 from unmask.runs.directory import read_description
 from unmask.training.budget import Budget
 from unmask.training.job import FinishedRun
-from unmask.training.run_job import Saving, brief_figures, prefixed_figures, run_job
+from unmask.training.observer import Saving
+from unmask.training.run_job import run_job
 
 SELDOM, OFTEN = (Saving(seconds=seconds, report=False) for seconds in (1e9, 0.0))
 
@@ -68,9 +69,3 @@ def test_a_run_that_goes_on_keeps_its_budget_where_none_is_given_and_refuses_ano
     assert run_job(job(), tmp_path / "run", Budget(), resume=True, saving=SELDOM).steps == 5
     with pytest.raises(Refused, match=r"--epochs: the run has 0\.1, asked for 0\.2"):
         run_job(job(), tmp_path / "run", Budget(epochs=0.2), resume=True, saving=SELDOM)
-
-
-def test_figures_that_are_not_finite_are_neither_logged_nor_said() -> None:
-    figures = {"r2": float("nan"), "loss": 0.25, "other": float("inf")}
-    assert prefixed_figures(figures, "validation_") == {"validation_loss": 0.25}
-    assert brief_figures(figures, job()) == "0.25" and brief_figures({**figures, "r2": 0.5}, job()) == "50%, 0.25"

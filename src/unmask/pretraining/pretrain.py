@@ -42,7 +42,8 @@ from unmask.tokens.tokenizer.sentinels import sentinels_for
 from unmask.training.budget import Budget
 from unmask.training.job import FinishedRun, Job
 from unmask.training.machine.computing import PLAIN, Computing
-from unmask.training.run_job import Saving, run_job
+from unmask.training.observer import Saving
+from unmask.training.run_job import run_job
 from unmask.training.timetable import Timetable
 
 USES = (

@@ -26,9 +26,9 @@ from unmask.training import run_job
 from unmask.training.budget import Budget
 from unmask.training.machine.computing import Computing
 from unmask.training.machine.distributed import launched
+from unmask.training.observer import Saving
 from unmask.training.optimizer import Optimizing
 from unmask.training.precision import AUTO
-from unmask.training.run_job import Saving
 
 Given = Mapping[str, Any]
 REPRODUCIBLE = 8  # micro-batches in a step that is to be the same on any number of processes up to this

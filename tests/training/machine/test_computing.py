@@ -23,7 +23,7 @@ from unmask.training.job import micro_batches_of
 from unmask.training.machine import computing as module
 from unmask.training.machine.computing import Computing, Machine, check_compiler, device_for, machine_of, make_ready
 from unmask.training.machine.distributed import ALONE
-from unmask.training.run_job import Saving
+from unmask.training.observer import Saving
 from unmask.training.session import Session
 from unmask.training.step import take_step
 

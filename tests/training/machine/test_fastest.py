@@ -17,7 +17,7 @@ from unmask.training.budget import Budget
 from unmask.training.machine import fastest
 from unmask.training.machine.computing import Computing
 from unmask.training.machine.fastest import fastest_precision, fastest_product
-from unmask.training.run_job import Saving
+from unmask.training.observer import Saving
 
 AUTO, CPU, GPU = Computing(device="cpu", precision="auto"), torch.device("cpu"), torch.device("cuda")
 
