@@ -111,6 +111,8 @@ def nearest_name(name: str, names: Iterable[str], meant: Mapping[str, str] | Non
 
     >>> nearest_name("mml", ["mlm", "causal"]), nearest_name("batch", ["batch-size", "length"])
     ('mlm', 'batch-size')
+    >>> nearest_name("trian", ["pretrain", "plan"], {"train": "pretrain"})
+    'pretrain'
     """
     from difflib import get_close_matches
 
@@ -123,7 +125,10 @@ def nearest_name(name: str, names: Iterable[str], meant: Mapping[str, str] | Non
     mixed_up = [each for each in spellings if sorted(each) == sorted(word)]
     begun = [each for each in spellings if min(len(each), len(word)) >= SHORT and _begins_alike(each, word)]
     candidates = mixed_up or begun
-    return spellings[candidates[0]] if len(candidates) == 1 else None
+    if len(candidates) == 1:
+        return spellings[candidates[0]]
+    misspelt = get_close_matches(word, meant or (), n=1, cutoff=ALIKE)
+    return meant[misspelt[0]] if meant and misspelt else None
 
 
 def _begins_alike(one: str, other: str) -> bool:
