@@ -11,7 +11,7 @@ from torch.nn import Module
 
 from unmask.models.families.family import build_model
 from unmask.models.neighbours import position_features
-from unmask.pretraining.informed import InformedStart
+from unmask.pretraining.informed import InformedStart, kept_vectors
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import INITS
@@ -71,13 +71,15 @@ def test_a_model_without_content_is_left_alone(data: Path) -> None:
     dataset = Dataset.open(data)
     with torch.device("meta"):
         model = build_model("bert", "tiny", dataset.vocabulary, length=16, dropout=0.0, seed=0)
-    start = InformedStart(INITS["informed"], dataset, 0)
-    start.begin(model)
-    assert not start.vectors
+    kept_vectors.cache_clear()
+    InformedStart(INITS["informed"], dataset, 0).begin(model)
+    assert kept_vectors.cache_info().misses == 0
 
 
 def test_a_detector_and_its_generator_begin_with_the_same_vectors_made_once(data: Path) -> None:
+    kept_vectors.cache_clear()
     pair = learner(data, "informed", "electra-tiny")
+    assert kept_vectors.cache_info().misses == 1
     generator, discriminator = pair.generator, pair.discriminator
     assert generator.get_input_embeddings().weight is discriminator.get_input_embeddings().weight
 

@@ -103,6 +103,7 @@ def test_processes_that_prepare_change_nothing_and_a_killed_one_is_replaced(
 def test_a_token_beyond_the_vocabulary_is_one_clear_line(
     data: Path, tmp_path: Path, planted: pytest.MonkeyPatch
 ) -> None:
+    from unmask.pretraining.informed import kept_vectors
     from unmask.tokens.store.shards import Shards
 
     read = Shards.read
@@ -113,6 +114,7 @@ def test_a_token_beyond_the_vocabulary_is_one_clear_line(
         return ids, starts
 
     planted.setattr(Shards, "read", damaged)
+    kept_vectors.cache_clear()  # of the same text when it was whole
     for init, where in (("informed", "the text to train on"), ("random", r"block \d+ of epoch 0")):
         with pytest.raises(Damaged, match=rf"{where} has the token 60000, .* unmask verify says where"):
             train(data, tmp_path / init, replace(PLAN, settings=replace(PLAN.settings, init=init)))

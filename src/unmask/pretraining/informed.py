@@ -5,7 +5,9 @@ In: a fresh model. Out: the same model, its token embeddings, first heads and ou
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
 from torch.nn import Embedding, Module
 from transformers import PreTrainedModel
@@ -16,18 +18,18 @@ from unmask.pretraining.settings import Init
 from unmask.progress import task
 from unmask.tokens.cooccurrence import Vectors, token_vectors
 from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.store.shards import Shards
 
 RANK = 256  # directions of co-occurrence at the most: wider models hold them among features that are still free
 
 
 @dataclass
 class InformedStart:
-    """How the models of one run begin; vectors are made once, for all of them."""
+    """How the models of one run begin."""
 
     init: Init
     dataset: Dataset
     seed: int
-    vectors: dict[int, Vectors] = field(default_factory=dict)  # by their rank
 
     def begin(self, model: PreTrainedModel) -> None:
         """Set a model's embeddings and first layer; one without content, which is only counted, is left alone."""
@@ -50,9 +52,14 @@ class InformedStart:
             set_unigram_bias(learner, self.dataset.vocabulary.counts)
 
     def _vectors(self, rank: int) -> Vectors:
-        if rank not in self.vectors:
-            size = self.dataset.vocabulary.size
-            with task("Token vectors") as progress:
-                self.vectors[rank] = token_vectors(self.dataset.split("train"), size, rank)
-                progress(1, note=f"by what stands beside each of {size:,} tokens")
-        return self.vectors[rank]
+        directory = self.dataset.split("train").directory.resolve()
+        return kept_vectors(directory, self.dataset.fingerprint, self.dataset.vocabulary.size, rank)
+
+
+@lru_cache(maxsize=2)  # a detector and its generator, and whatever is compared, begin with the same
+def kept_vectors(directory: Path, fingerprint: str, size: int, rank: int) -> Vectors:
+    """The vectors of the text in some shards, made once for all models that begin with them."""
+    with task("Token vectors") as progress:
+        vectors = token_vectors(Shards(directory), size, rank)
+        progress(1, note=f"by what stands beside each of {size:,} tokens")
+    return vectors
