@@ -6,6 +6,7 @@ import errno
 import inspect
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -505,7 +506,7 @@ def test_fill_draws_bars_and_the_completed_text_for_people(inside: Run, make_mod
     assert "\x1b" not in done.stdout
     first, *rest = done.stdout.splitlines()
     assert first in ("The dog and the king.", "The dog and the the.")
-    assert sum("%" in line for line in rest) == 2
+    assert [line.split()[0] for line in rest if re.search(r"\d(%|e-\d)", line)] in (["king", "the"], ["the", "king"])
 
 
 # hiding, seen and measured

@@ -162,7 +162,8 @@ def test_a_finished_run_resumed_gives_what_it_gave_and_neither_trains_nor_measur
     def work(*_args: object, **_more: object) -> None:
         raise AssertionError("worked on")
 
-    monkeypatch.setattr("unmask.training.run_job.say", said.append)
+    for module in ("run_job", "observer"):
+        monkeypatch.setattr(f"unmask.training.{module}.say", said.append)
     monkeypatch.setattr(loop, "take_step", work)
     with monkeypatch.context() as unmeasured:
         unmeasured.setattr(Session, "measure", work)
