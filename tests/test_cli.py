@@ -487,12 +487,27 @@ def test_lines_are_answered_as_they_come(make_model: Make) -> None:
 
 
 @pytest.mark.parametrize("verb", ["fill", "show"])
-def test_the_name_of_a_file_given_as_a_text_is_noticed(
+def test_a_file_given_in_the_place_of_texts_is_read_line_by_line(
     verb: str, inside: Run, make_model: Make, tmp_path: Path
 ) -> None:
-    (tmp_path / "texts.txt").write_text("a [MASK]\n")
-    line = f"texts.txt: is a file, not a text; its lines are read with `unmask {verb} {make_model()} - < texts.txt`"
-    refused(inside(verb, make_model(), "texts.txt", cwd=tmp_path), 3, line)
+    (tmp_path / "texts.txt").write_text("a [MASK]\n\nthe [MASK]\n")
+    from_file = inside(verb, make_model(), "texts.txt", "--json", cwd=tmp_path)
+    given = inside(verb, make_model(), "a [MASK]", "the [MASK]", "--json")
+    assert answered(from_file), from_file.stderr
+    assert from_file.stdout == given.stdout
+    assert len(given.stdout.splitlines()) == 2
+    line = "texts.txt: is a file, and there is more than it; give one file, or texts"
+    refused(inside(verb, make_model(), "a [MASK]", "texts.txt", cwd=tmp_path), 3, line)
+
+
+def test_fills_of_a_file_are_written_to_another(inside: Run, make_model: Make, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("a [MASK]\nnothing here\n")
+    done = inside("fill", make_model(), "in.txt", "--out", "out.jsonl", "--json", cwd=tmp_path)
+    assert answered(done), done.stderr
+    assert json.loads(done.stdout) == {"path": "out.jsonl", "lines": 2, "refused": 1, "continued_after": 0}
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["line"] for row in rows] == [1, 2]
+    assert "no blank" in rows[1]["error"]
 
 
 def test_nothing_on_standard_input_gives_nothing(inside: Run, make_model: Make) -> None:

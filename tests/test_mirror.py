@@ -50,7 +50,6 @@ ELSEWHERE = {
     "verbs/environment.py": "planning/test_examination.py and verbs/test_shells.py",
     "verbs/hiding.py": "test_verbs.py and test_cli.py",
     "verbs/journey.py": "demo/test_journey.py",
-    "verbs/lines.py": "test_cli.py: lines of standard input, good and bad",
     "verbs/using.py": "test_verbs.py and test_cli.py",
 }
 

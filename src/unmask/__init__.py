@@ -9,6 +9,7 @@ The verbs are the commands of the same names; each gives back a typed result or 
     print(unmask.evaluate("run", "data").top1)
     print(unmask.fill("run", "The capital of France is [MASK].")[0].completed)
 
+`model = unmask.load("run")` keeps a model in memory: `model.fill("Paris is in [MASK].")`, again and again.
 `unmask.Collator(tokenizer, policy="word")` hides in others' training loops; `unmask.load_boundary_head("run/model")` is
 what the recipe spanbert trains beside its model.
 """
@@ -23,6 +24,8 @@ from unmask.results import *  # noqa: F403
 from unmask.verbs import *  # noqa: F403
 
 if _typing.TYPE_CHECKING:
+    from unmask.inference.model import Model as Model
+    from unmask.inference.model import load as load
     from unmask.models.heads import load_boundary_head as load_boundary_head
     from unmask.tokens.collator import Collator as Collator
 
@@ -30,7 +33,12 @@ __version__ = _version("unmask")
 
 if not _typing.TYPE_CHECKING:  # type checkers and editors take all names, with their signatures, from the imports above
     # what needs torch is loaded for those who ask for it
-    _HEAVY = {"Collator": "unmask.tokens.collator", "load_boundary_head": "unmask.models.heads"}
+    _HEAVY = {
+        "Collator": "unmask.tokens.collator",
+        "Model": "unmask.inference.model",
+        "load": "unmask.inference.model",
+        "load_boundary_head": "unmask.models.heads",
+    }
     __all__ = ["__version__", *_HEAVY, *errors.__all__, *results.__all__, *verbs.__all__]
 
     def __getattr__(name: str) -> object:

@@ -16,7 +16,7 @@ import typing
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr
 from functools import partial
-from itertools import zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -24,7 +24,7 @@ from unmask import __version__
 from unmask.errors import EXIT_CODES, BadInput, BadLines, Damaged, Interrupted, Lost, NoSpace, UnmaskError
 from unmask.results import to_json
 from unmask.verbs.arguments import Location
-from unmask.verbs.commands import COMMANDS, LINED
+from unmask.verbs.commands import COMMANDS, STREAMED
 from unmask.verbs.mistakes import WrongUsage, empty_word, find_mistake, unknown_command
 from unmask.verbs.options import options_of
 
@@ -67,13 +67,18 @@ def run(words: Sequence[str]) -> int:
         return 0
     if name not in COMMANDS:
         raise unknown_command(name)
-    if "" in arguments and COMMANDS[name] not in LINED:  # as a path it would mean this folder
+    if "" in arguments and COMMANDS[name] not in STREAMED:  # as a path it would mean this folder
         raise BadInput(empty_word(arguments))
     call, as_json = read_settings(COMMANDS[name], arguments)
     _silence_libraries()
     first = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun started, one speaks
     with _progress_on_stderr() if first else nullcontext():
         result = call()
+        if isinstance(result, Iterator):  # made as it is asked for: there is progress until the first of it is there
+            result = chain(list(islice(result, 1)), result)
+            if first and not sys.stdout.isatty():  # and to the end, where results do not run over it
+                _show(result, as_json)
+                return 0
     if first:
         _show(result, as_json)
     return Damaged.code if getattr(result, "damage", ()) else 0
@@ -145,12 +150,10 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
     def question(*positions: Any, json: bool, **settings: Any) -> tuple[Callable[[], Any], bool]:
         if variadic is not None:
             positions = (*positions[:variadic], *(positions[variadic] or _stdin_words(verb)))
-            if verb in LINED and positions[variadic:] == ("-",):
-                return partial(LINED[verb], *positions[:variadic], **settings), json
         for name in optional:
             word = settings[name]
             settings[name] = False if word is None else Path(word) if word else True
-        return partial(verb, *positions, **settings), json
+        return partial(STREAMED.get(verb, verb), *positions, **settings), json
 
     optional = _may_stand_alone(verb)
     originals = list(signature.parameters.values())
@@ -181,7 +184,7 @@ def _complete_flags(verb: Callable[..., Any], words: Sequence[str]) -> list[str]
 
 def _stdin_words(verb: Callable[..., Any]) -> tuple[str, ...]:
     """Standard input stands for the texts that were not given, when something is piped into it."""
-    return ("-",) if verb in LINED and not sys.stdin.isatty() else ()
+    return ("-",) if verb in STREAMED and not sys.stdin.isatty() else ()
 
 
 def _in_one_line(box: str) -> str:

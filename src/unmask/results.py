@@ -126,6 +126,16 @@ class Guess:
     probability: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """A file of results, a line of JSON for each."""
+
+    path: Path
+    lines: int  # of the texts that were read
+    refused: int  # of them, each in the file with its `error`
+    continued_after: int = 0  # the line after which a command that was stopped went on
+
+
 @dataclass(frozen=True)
 class Filled:
     """A text with its blanks filled: the candidates of each blank, best first, and the best text."""

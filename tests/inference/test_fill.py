@@ -6,7 +6,7 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from unmask.errors import BadInput, Damaged
-from unmask.inference import fill as module
+from unmask.inference import ask as ask_module
 from unmask.inference.blanks import BlankText, read_blanks, speller
 from unmask.inference.fill import Candidate, complete_text, fill_blanks, fill_good
 from unmask.models.load import LoadedModel, load_model
@@ -52,8 +52,8 @@ def test_answers_are_the_same_alone_and_among_texts_of_other_lengths(
     texts = [f"{'The king sees ' * n}the [MASK]." for n in (5, 1, 3, 0, 4, 2)]
     alone = [fill_blanks(loaded, [text])[0] for text in texts]
     for tokens, rows in ((8192, 128), (60, 2)):
-        monkeypatch.setattr(module, "BATCH", tokens)
-        monkeypatch.setattr(module, "ROWS", rows)
+        monkeypatch.setattr(ask_module, "TOKENS", tokens)
+        monkeypatch.setattr(ask_module, "ROWS", rows)
         together = fill_blanks(loaded, texts)
         for one, other in zip(alone, together, strict=True):
             assert (one.text, one.completed) == (other.text, other.completed)

@@ -45,6 +45,7 @@ from unmask.results import (
     Shown,
     Trained,
     Verified,
+    Written,
 )
 from unmask.runs.commands import quoted_path, train_command
 
@@ -172,6 +173,16 @@ def _(result: Evaluated) -> RenderableType:
         Padding(Text(_context_bits_meaning(result)), (0, 1)),
         *_few_documents(result.documents),
     )
+
+
+@draw_result.register
+def _(result: Written) -> RenderableType:
+    rows = [("lines", f"{result.lines:,}")]
+    if result.continued_after:
+        rows.append(("went on after line", f"{result.continued_after:,}"))
+    if result.refused:
+        rows.append(("refused, with their errors", f"{result.refused:,}"))
+    return draw_page(title_line("Wrote", result.path, "a line of JSON each"), draw_table(("", ""), rows, numbers=(1,)))
 
 
 @draw_result.register

@@ -16,18 +16,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unmask.errors import BadInput, Damaged
+from unmask.errors import BadInput
+from unmask.inference.ask import Question, ask
 from unmask.inference.blanks import BlankText, read_blanks, speller
 from unmask.models.load import LoadedModel
-from unmask.models.sparse import logits_at
-from unmask.progress import task
 from unmask.records import Flags
 from unmask.results import Filled, Guess
-from unmask.tokens.bucket import batches_by_length
 from unmask.tokens.tokenizer.boundaries import token_boundaries
-
-BATCH = 8_192  # tokens in a forward pass, padding among them
-ROWS = 128  # and rows, for each blank has a probability for every token of the vocabulary
 
 
 @dataclass(frozen=True)
@@ -68,20 +63,16 @@ def _answer(lm: LoadedModel, questions: Sequence[BlankText], top: int) -> list[F
     """What the model says, texts of like length asked together."""
     spell, boundaries = speller(lm), token_boundaries(lm.tokenizer)
     results: dict[int, Filled] = {}
-    with task("Filling", total=len(questions)) as step, torch.inference_mode():
-        lengths = [len(question.ids) for question in questions]
-        for batch in batches_by_length(lengths, tokens=BATCH, rows=ROWS):
-            rows = iter(_probabilities(lm, [questions[n] for n in batch]))
-            for n in batch.tolist():
-                distributions = [next(rows) for _ in questions[n].blanks]
-                if questions[n].choices:
-                    pairs = zip(distributions, questions[n].choices, strict=True)
-                    candidates = [_rank_choices(row, choice) for row, choice in pairs]
-                else:
-                    contexts = zip(distributions, _before_blanks(questions[n]), strict=True)
-                    candidates = [_likeliest(row, boundaries.allowed(before), top, spell) for row, before in contexts]
-                results[n] = complete_text(questions[n], candidates)
-            step(len(batch))
+    rows = [Question(np.array(question.ids, np.int32), np.array(question.blanks)) for question in questions]
+    for number, log_probabilities in ask(lm, rows, title="Filling"):
+        question, distributions = questions[number], _probabilities(lm, log_probabilities)
+        if question.choices:
+            pairs = zip(distributions, question.choices, strict=True)
+            candidates = [_rank_choices(row, choice) for row, choice in pairs]
+        else:
+            contexts = zip(distributions, _before_blanks(question), strict=True)
+            candidates = [_likeliest(row, boundaries.allowed(before), top, spell) for row, before in contexts]
+        results[number] = complete_text(question, candidates)
     return [results[n] for n in range(len(questions))]
 
 
@@ -131,26 +122,10 @@ def _rank_choices(row: Tensor, choice: dict[int, str]) -> list[Candidate]:
     return sorted(candidates, key=lambda candidate: -candidate.probability)
 
 
-def _probabilities(lm: LoadedModel, questions: Sequence[BlankText]) -> Tensor:
-    """The probability of every token at every blank of the questions, P×V; special tokens have none."""
-    width = max(len(question.ids) for question in questions)
-    ids = np.full((len(questions), width), lm.vocabulary.pad)
-    attention = np.zeros_like(ids)
-    for row, question in enumerate(questions):
-        ids[row, : len(question.ids)] = question.ids
-        attention[row, : len(question.ids)] = 1
-    predicted = [row * width + blank for row, question in enumerate(questions) for blank in question.blanks]
-    device = lm.model.device
-    inputs = {
-        "input_ids": torch.from_numpy(ids).to(device),
-        "attention_mask": torch.from_numpy(attention).to(device),
-    }
-    logits = logits_at(lm.model, torch.tensor(predicted, device=device), **inputs)
-    probabilities = logits.float().softmax(-1)
-    if not probabilities.isfinite().all():
-        raise Damaged(f"{lm.path}: the model gives numbers that are not finite; its weights are damaged")
+def _probabilities(lm: LoadedModel, log_probabilities: Tensor) -> Tensor:
+    """The probability of every token at every blank, P×V; special tokens have none."""
+    probabilities = log_probabilities.exp()
     probabilities[:, list(lm.vocabulary.special)] = 0
-    probabilities[:, lm.vocabulary.size :] = 0  # rows that only round the matrix up
     return probabilities.cpu()
 
 

@@ -31,6 +31,7 @@ from unmask.records import Vocabulary
 from unmask.tokens.tokenizer.load import load_tokenizer, vocabulary_of
 
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
 
 
@@ -43,10 +44,29 @@ class LoadedModel:
     tokenizer: PreTrainedTokenizerFast
     vocabulary: Vocabulary
     length: int | None  # the most tokens it takes, special ones included; None where there is no limit
+    precision: str = "float32"  # what its products are computed in
+
+    @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+        return self.model.device
+
+    @property
+    def room(self) -> int | None:
+        """The most tokens of a text in one row: its length without the token that opens it and the one that closes."""
+        return None if self.length is None else max(1, self.length - 2)
+
+    def casting(self) -> torch.autocast:
+        """While open, products are computed in the model's precision."""
+        dtype = DTYPES[self.precision]
+        return torch.autocast(self.device.type, dtype, enabled=dtype != torch.float32)
 
 
-def load_model(path: Path) -> LoadedModel:
-    """Load the model of a run or of a model directory."""
+def load_model(path: Path, *, device: str | None = None, precision: str = "float32") -> LoadedModel:
+    """Load the model of a run or of a model directory; on a GPU where there is one, unless a device is named."""
+    place = chosen_device(device)
+    if precision not in DTYPES:
+        raise BadInput(f"--precision {precision}: choose one of {', '.join(DTYPES)}")
     directory = model_directory(path)
     config = _config(directory)
     tokenizer = load_tokenizer(directory)
@@ -58,8 +78,20 @@ def load_model(path: Path) -> LoadedModel:
             f"{directory}: the tokenizer has {vocabulary.size:,} tokens and the model {rows:,}: "
             "they do not belong together"
         )
-    model = _model(directory, config)
-    return LoadedModel(directory, model, tokenizer, vocabulary, length_of(model, tokenizer))
+    model = _model(directory, config, place)
+    return LoadedModel(directory, model, tokenizer, vocabulary, length_of(model, tokenizer), precision)
+
+
+def chosen_device(name: str | None) -> torch.device:
+    """The device of that name, or the fastest there is."""
+    if name is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # torch asserts that it was compiled with CUDA
+        raise BadInput(f"--device {name}: not on this machine; `unmask doctor` says what is") from error
+    return device
 
 
 def _config(directory: Path) -> PreTrainedConfig:
@@ -84,7 +116,7 @@ def is_masked_lm(directory: Path) -> bool:
     return type(config) in MODEL_FOR_MASKED_LM_MAPPING
 
 
-def _model(directory: Path, config: PreTrainedConfig) -> PreTrainedModel:
+def _model(directory: Path, config: PreTrainedConfig, device: torch.device) -> PreTrainedModel:
     if not any((directory / name).is_file() for name in WEIGHTS):
         if pickles := sorted(directory.glob("pytorch_model*.bin")):
             raise BadInput(
@@ -96,7 +128,6 @@ def _model(directory: Path, config: PreTrainedConfig) -> PreTrainedModel:
     except (RuntimeError, ValueError, OSError) as error:
         raise Damaged(f"{directory}: the weights do not fit config.json: {error}") from error
     _check_complete(directory, report)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
     eval_model: PreTrainedModel = model.to(device).eval()
     return eval_model
 

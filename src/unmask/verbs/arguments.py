@@ -17,6 +17,11 @@ def given_settings(**settings: Any) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
+def path_of(location: Location | None) -> Path | None:
+    """A path, if one was given."""
+    return None if location is None else Path(location)
+
+
 def text_of(path: Location | None) -> str | None:
     """A path as settings keep it."""
     return None if path is None else str(path)

@@ -6,13 +6,16 @@ In: the functions of the modules beside this one. Out: `COMMANDS`, in the order 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
+Taken = ParamSpec("Taken")
+Result = TypeVar("Result")
 
 COMMANDS: dict[str, Callable[..., Any]] = {}
-# Verbs that take the lines of standard input for their texts, and what gives the results of those one after the other.
-LINED: dict[Callable[..., Any], Callable[..., Iterator[Any]]] = {}
+# Verbs over texts, which may be the lines of standard input, and what gives their results one after the other.
+STREAMED: dict[Callable[..., Any], Callable[..., Iterator[Any]]] = {}
 # what people who come from elsewhere type, and what it is called here
 MEANT = {
     **dict.fromkeys(("train", "pretraining", "fit"), "pretrain"),
@@ -41,11 +44,15 @@ def verb(function: Verb) -> Verb:
     return function
 
 
-def takes_lines(of_lines: Callable[..., Iterator[Any]]) -> Callable[[Verb], Verb]:
-    """Let standard input stand for the texts of a verb, one text a line, where none were given."""
+def streamed(function: Callable[Taken, Iterator[Result]]) -> Callable[Taken, list[Result]]:
+    """A verb whose results the command line shows as they come, and whose call gives them as a list.
 
-    def register(function: Verb) -> Verb:
-        LINED[function] = of_lines
-        return function
+    On the command line standard input stands for its texts where none are given.
+    """
 
-    return register
+    @wraps(function)
+    def in_a_list(*positions: Taken.args, **settings: Taken.kwargs) -> list[Result]:
+        return list(function(*positions, **settings))
+
+    STREAMED[in_a_list] = function
+    return in_a_list

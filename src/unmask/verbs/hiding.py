@@ -4,32 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from unmask.errors import BadInput, Refused
 from unmask.files import check_writable
-from unmask.results import Audited, Collocated, Shown
+from unmask.results import Audited, Collocated, Shown, Written
 from unmask.verbs.arguments import Location
-from unmask.verbs.commands import takes_lines, verb
-from unmask.verbs.lines import Answers, answer_lines, refuse_files
-
-
-def _show_lines(model: Location, /, **settings: Any) -> Iterator[Shown]:
-    """Show the lines of standard input."""
-    show_one = _shower(model, **settings)
-
-    def answer(texts: list[str]) -> Answers[Shown]:
-        for text in texts:
-            try:
-                yield show_one(text)
-            except BadInput as error:
-                yield error
-
-    return answer_lines(answer, done="shown")
+from unmask.verbs.commands import streamed, verb
+from unmask.verbs.lines import Answers, answer_texts
 
 
 @verb
-@takes_lines(_show_lines)
+@streamed
 def show(
     model: Location,
     /,
@@ -39,7 +24,7 @@ def show(
     rate: str | None = None,
     phrases: Location | None = None,
     seed: int = 0,
-) -> list[Shown]:
+) -> Iterator[Shown | Written]:
     """Show texts as a model will see them: what a policy hides, the original above.
 
     Hidden, random and kept tokens have a colour each, or signs where there is none; what is hidden together is
@@ -47,7 +32,7 @@ def show(
 
     Args:
         model: What has the tokenizer: a data directory, a run, a model or a tokenizer.
-        texts: Texts to hide in, or - for standard input, one text a line.
+        texts: Texts to hide in, a file of them (a text a line, or .jsonl), or - for standard input.
         policy: What is hidden: token, word, span, ngram, sentinel and so on, or "span 0.7, token 0.3".
         all: Every policy on the same text; entity, phrase and collocation if there are phrases.
         rate: How much is hidden, such as 0.15; the policy's published rate if not given.
@@ -57,11 +42,16 @@ def show(
     """
     if not texts:
         raise BadInput('nothing to show: give a text, such as "The cat sat on the mat."')
-    settings: dict[str, Any] = {"policy": policy, "all": all, "rate": rate, "phrases": phrases, "seed": seed}
-    if texts == ("-",):
-        return list(_show_lines(model, **settings))
-    refuse_files(texts, f"unmask show {model}")
-    return [shown for shown_text in map(_shower(model, **settings), texts) for shown in shown_text]
+    show_one = _shower(model, policy=policy, all=all, rate=rate, phrases=phrases, seed=seed)
+
+    def answer(texts: list[str]) -> Answers[Shown]:
+        for text in texts:
+            try:
+                yield show_one(text)
+            except BadInput as error:
+                yield error
+
+    return answer_texts(texts, answer, done="shown")
 
 
 def _shower(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from unmask.errors import BadInput
 from unmask.files import check_writable
-from unmask.results import Comparison, Evaluated, Filled
-from unmask.verbs.arguments import Location, given_settings, text_of
-from unmask.verbs.commands import takes_lines, verb
-from unmask.verbs.lines import Answers, answer_lines, refuse_files
+from unmask.results import Comparison, Evaluated, Filled, Written
+from unmask.verbs.arguments import Location, given_settings, path_of, text_of
+from unmask.verbs.commands import streamed, verb
+from unmask.verbs.lines import Answers, answer_texts
 
 if TYPE_CHECKING:  # what is heavy is loaded when it is needed
-    from unmask.models.load import LoadedModel
+    from unmask.inference.model import Model
 
 
 @verb
@@ -114,21 +114,19 @@ def compare(
     )
 
 
-def _fill_lines(model: Location, /, *, top: int = 5, targets: tuple[str, ...] = ()) -> Iterator[Filled]:
-    """Fill the blanks of the lines of standard input."""
-    lm = _model_to_ask(model)
-    from unmask.inference.fill import fill_good
-
-    def answer(texts: list[str]) -> Answers[Filled]:
-        for filled in fill_good(lm, texts, top=top, targets=targets):
-            yield filled if isinstance(filled, BadInput) else [filled]
-
-    return answer_lines(answer, done="filled")
-
-
 @verb
-@takes_lines(_fill_lines)
-def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...] = ()) -> list[Filled]:
+@streamed
+def fill(
+    model: Location,
+    /,
+    *texts: str,
+    top: int = 5,
+    targets: tuple[str, ...] = (),
+    field: str | None = None,
+    out: Location | None = None,
+    device: str | None = None,
+    precision: Literal["float32", "bfloat16", "float16"] = "float32",
+) -> Iterator[Filled | Written]:
     """Fill the blanks of texts, with probabilities.
 
     A blank is [MASK], or the model's own mask token. Several blanks are each filled on their own. The text is
@@ -137,25 +135,30 @@ def fill(model: Location, /, *texts: str, top: int = 5, targets: tuple[str, ...]
 
     Args:
         model: A run, or any directory with a masked language model of transformers.
-        texts: Texts with blanks, or - for standard input, one text a line.
+        texts: Texts with blanks, a file of them (a text a line, or .jsonl), or - for standard input.
         top: How many candidates for each blank.
         targets: Only these words, the likeliest first; they come after the texts.
+        field: The field of JSON lines that holds the text; text if not given.
+        out: A file to write, a line of JSON for each text; the same command goes on where it was stopped.
+        device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
+        precision: What products are computed in.
     """
     if not texts:
         raise BadInput('nothing to fill: give a text with a blank, such as "Paris is in [MASK]."')
-    if texts == ("-",):
-        return list(_fill_lines(model, top=top, targets=targets))
-    refuse_files(texts, f"unmask fill {model}")
-    lm = _model_to_ask(model)
-    from unmask.inference.fill import fill_blanks
+    asked = _model_to_ask(model, device, precision)
 
-    return fill_blanks(lm, texts, top=top, targets=targets)
+    def answer(texts: list[str]) -> Answers[Filled]:
+        for filled in asked.fill_each(texts, top=top, targets=targets):
+            yield filled if isinstance(filled, BadInput) else [filled]
+
+    settings = {"model": asked.path, "top": top, "targets": targets, "precision": precision}
+    return answer_texts(texts, answer, done="filled", field=field, out=path_of(out), settings=settings)
 
 
-def _model_to_ask(model: Location) -> LoadedModel:
+def _model_to_ask(model: Location, device: str | None, precision: str) -> Model:
     from unmask.models.locate import model_directory
 
     model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
-    from unmask.models.load import load_model
+    from unmask.inference.model import load
 
-    return load_model(Path(model))
+    return load(model, device=device, precision=precision)

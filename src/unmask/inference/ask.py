@@ -1,0 +1,79 @@
+"""Rows with hidden positions to what a masked language model says there.
+
+In: a loaded model and questions: the ids of a row, some of them the mask, and the positions that are asked for. Out:
+the log-probability of every token at those positions. Rows of like length are asked together, within a budget of
+tokens, and the head of the model sees the asked positions alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unmask.errors import Damaged
+from unmask.models.load import LoadedModel
+from unmask.models.sparse import logits_at
+from unmask.progress import task
+from unmask.records import Ids, Integers
+from unmask.tokens.bucket import batches_by_length
+
+TOKENS = 8_192  # in a forward pass, padding among them
+ROWS = 128  # and rows
+LOGITS = 1 << 26  # and logits: a position has one for every token of the vocabulary
+
+
+class Question(NamedTuple):
+    """A row, and where something is asked of it."""
+
+    ids: Ids  # L, the mask where the model is not to see what stands there
+    asked: Integers  # P, positions in the row
+
+
+def ask(lm: LoadedModel, questions: Sequence[Question], *, title: str = "Asking") -> Iterator[tuple[int, Tensor]]:
+    """For each question, those of like length together: its number and the log-probabilities, P×V, on the device.
+
+    They are over all that the model's head knows, in float32; what only rounds its matrix up is left out.
+    """
+    lengths = [len(question.ids) for question in questions]
+    most = max(1, LOGITS // lm.vocabulary.size)
+    with task(title, total=len(questions)) as step, torch.inference_mode():
+        for batch in batches_by_length(lengths, tokens=TOKENS, rows=ROWS):
+            for part in _within(questions, batch.tolist(), most):
+                answers = _forward(lm, [questions[number] for number in part])
+                yield from zip(part, answers, strict=True)
+                step(len(part))
+
+
+def _within(questions: Sequence[Question], batch: list[int], most: int) -> Iterator[list[int]]:
+    """A batch in parts that ask for at most so many positions, or for those of one row."""
+    part: list[int] = []
+    for number in batch:
+        if part and sum(len(questions[each].asked) for each in (*part, number)) > most:
+            yield part
+            part = []
+        part.append(number)
+    if part:
+        yield part
+
+
+def _forward(lm: LoadedModel, questions: Sequence[Question]) -> list[Tensor]:
+    """One pass: P×V for each question."""
+    width = max(len(question.ids) for question in questions)
+    ids = np.full((len(questions), width), lm.vocabulary.pad, dtype=np.int64)
+    real = np.zeros_like(ids)
+    for row, question in enumerate(questions):
+        ids[row, : len(question.ids)] = question.ids
+        real[row, : len(question.ids)] = 1
+    asked = np.concatenate([row * width + np.asarray(question.asked) for row, question in enumerate(questions)])
+    inputs = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(real)}
+    with lm.casting():
+        positions = torch.from_numpy(asked.astype(np.int64)).to(lm.device)
+        logits = logits_at(lm.model, positions, **{name: value.to(lm.device) for name, value in inputs.items()})
+    log_probabilities = logits.float().log_softmax(-1)
+    if log_probabilities.isnan().any():
+        raise Damaged(f"{lm.path}: the model gives numbers that are not finite; its weights are damaged")
+    return list(log_probabilities[:, : lm.vocabulary.size].split([len(question.asked) for question in questions]))
