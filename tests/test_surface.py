@@ -21,6 +21,7 @@ VERBS = [
     "evaluate",
     "compare",
     "fill",
+    "export",
     "doctor",
     "completion",
 ]
@@ -56,6 +57,7 @@ RESULTS = {
     "GpuStatus",
     "CompletionScript",
     "Written",
+    "Exported",
 }
 ERRORS = {
     "UnmaskError",

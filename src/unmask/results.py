@@ -472,5 +472,20 @@ class CompletionScript:
     script: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """A model written for others, and how it compares with the one it was made of."""
+
+    path: Path
+    to: str  # onnx, int8 or sentence-transformers
+    output: str  # vectors or fills
+    bytes: int
+    texts: int = 0  # that were compared
+    cosine: float | None = None  # of vectors with the model's own: the least, or in 8 bits the mean
+    same_fills: float | None = None  # the share of best fills that are the model's own
+    accuracy: tuple[float, float] | None = None  # of the model and of the export, on hidden tokens
+    speed: float | None = None  # how many times as fast as torch here, taking turns
+
+
 if not TYPE_CHECKING:  # a type checker sees the classes as they stand, and could not follow this
     __all__ = [name for name, value in globals().items() if is_dataclass(value)]

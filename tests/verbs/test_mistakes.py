@@ -44,8 +44,8 @@ def test_what_there_is_not_is_not_taken_for_something_else(word: str) -> None:
     assert ", ".join(COMMANDS) in str(unknown_command(word))
 
 
-def test_who_wants_to_export_is_told_that_it_is_done() -> None:
-    assert "RUN/model, is already a directory that transformers loads" in str(unknown_command("export"))
+def test_who_wants_to_save_is_told_that_it_is_done() -> None:
+    assert "RUN/model, is already a directory that transformers loads" in str(unknown_command("save"))
     assert "transformers" not in str(unknown_command("embed"))
 
 

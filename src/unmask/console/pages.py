@@ -36,6 +36,7 @@ from unmask.results import (
     Demonstrated,
     Evaluated,
     Examined,
+    Exported,
     Filled,
     Guess,
     Planned,
@@ -183,6 +184,23 @@ def _(result: Written) -> RenderableType:
     if result.refused:
         rows.append(("refused, with their errors", f"{result.refused:,}"))
     return draw_page(title_line("Wrote", result.path, "a line of JSON each"), draw_table(("", ""), rows, numbers=(1,)))
+
+
+@draw_result.register
+def _(result: Exported) -> RenderableType:
+    rows = [("output", result.output)]
+    if result.texts:
+        rows.append(("texts compared", f"{result.texts:,}"))
+    if result.cosine is not None:
+        rows.append(("mean cosine" if result.to == "int8" else "least cosine", f"{result.cosine:.6f}"))
+    if result.same_fills is not None:
+        rows.append(("best fills the same", f"{result.same_fills:.1%}"))
+    if result.accuracy is not None:
+        rows.append(("accuracy, before and after", " → ".join(f"{share:.1%}" for share in result.accuracy)))
+    if result.speed is not None:
+        rows.append(("times as fast as torch", f"{result.speed:.2f}"))
+    head = title_line("Exported", result.path, f"{result.to}, {format_bytes(result.bytes)}")
+    return draw_page(head, draw_table(("", ""), rows, numbers=(1,)), next_command(f"less {result.path}/README.md"))
 
 
 @draw_result.register

@@ -30,12 +30,11 @@ MEANT = {
     **dict.fromkeys(("estimate", "cost", "dry-run"), "plan"),
     **dict.fromkeys(("benchmark", "bench"), "compare"),
     **dict.fromkeys(("phrases", "pmi"), "collocations"),
+    **dict.fromkeys(("convert", "onnx", "quantize"), "export"),
     **dict.fromkeys(("version",), "--version"),
 }
 # what has no command because nothing is left to do for it
-NEEDLESS = dict.fromkeys(
-    ("export", "convert", "save"), "the model of a run, RUN/model, is already a directory that transformers loads"
-)
+NEEDLESS = {"save": "the model of a run, RUN/model, is already a directory that transformers loads"}
 
 
 def verb(function: Verb) -> Verb:

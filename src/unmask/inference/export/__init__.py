@@ -1,0 +1,1 @@
+"""A model for where there is no torch, and for sentence-transformers."""
