@@ -2,7 +2,7 @@
 
 import io
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import nan
 from pathlib import Path
@@ -119,8 +119,9 @@ def test_every_result_fits_80_columns_and_needs_no_colour(result: object) -> Non
 @pytest.mark.parametrize("verb", COMMANDS.values(), ids=COMMANDS)
 def test_whatever_a_verb_gives_is_drawn(verb: Callable[..., object]) -> None:
     result = typing.get_type_hints(verb)["return"]
-    each = typing.get_args(result)[0] if typing.get_origin(result) is list else result
-    assert draw_result.dispatch(each) is not draw_result.dispatch(object)
+    each = typing.get_args(result)[0] if typing.get_origin(result) is Iterator else result
+    for kind in typing.get_args(each) or (each,):
+        assert draw_result.dispatch(kind) is not draw_result.dispatch(object)
 
 
 def test_what_was_read_and_left_out_is_counted() -> None:
