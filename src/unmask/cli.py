@@ -213,10 +213,14 @@ def _in_one_line(box: str) -> str:
 
 
 def _silence_libraries() -> None:
-    """Third parties say nothing on this terminal, and ask nothing of the network."""
+    """Third parties say nothing on this terminal, and ask nothing of the network but a model that is named."""
     import warnings
 
+    from unmask.models.hub import FETCHES
+
     warnings.simplefilter("ignore")
+    if not {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"} & os.environ.keys():  # where the user has not forbidden it
+        os.environ[FETCHES] = "1"
     for name, value in {
         "TRANSFORMERS_VERBOSITY": "error",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",

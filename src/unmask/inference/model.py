@@ -3,8 +3,8 @@
     model = unmask.load("run")
     model.fill("Paris is the [MASK] of France.")[0].completed
 
-In: a run, or any directory with a model of transformers. Out: an object whose methods are the verbs of `unmask`;
-nothing is loaded twice.
+In: a run, any directory with a model of transformers, or a name on the hub. Out: an object whose methods are the
+verbs of `unmask`; nothing is loaded twice.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ from unmask.models.locate import model_directory
 from unmask.results import Filled
 
 
-def load(path: str | Path, *, device: str | None = None, precision: str = "float32") -> Model:
-    """A model to ask: of a run, or of any directory with a model of transformers.
+def load(
+    path: str | Path, *, device: str | None = None, precision: str = "float32", revision: str | None = None
+) -> Model:
+    """A model to ask: of a run, of any directory with a model of transformers, or of a name on the hub.
 
     What a question needs is loaded with the first question of its kind, and stays.
 
     Args:
-        path: A run or a model directory.
+        path: A run, a model directory, or a name on the hub (`org/name`, or `hf:name`), fetched once.
         device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
         precision: What products are computed in: float32, bfloat16 or float16.
+        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
     """
-    return Model(model_directory(Path(path)), device, precision)
+    return Model(model_directory(Path(path), revision), device, precision)
 
 
 class Model:

@@ -6,6 +6,7 @@ fetched from a network, nothing is unpickled, and no code that came with the wei
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from transformers import (
+    CONFIG_MAPPING,
     MODEL_FOR_MASKED_LM_MAPPING,
     AutoConfig,
     AutoModelForMaskedLM,
@@ -27,12 +29,13 @@ from transformers.utils import logging
 
 from unmask.errors import BadInput, Damaged
 from unmask.models.locate import model_directory
+from unmask.models.weights import count_weights
 from unmask.records import Vocabulary
-from unmask.tokens.tokenizer.load import load_tokenizer, vocabulary_of
+from unmask.tokens.tokenizer.load import NOT_RUN, load_tokenizer, vocabulary_of
 
-WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
+GENEROUS = 4  # times the weights in the files: a head that is missing, a matrix that is tied, and no more
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,9 @@ def load_model(path: Path, *, device: str | None = None, precision: str = "float
     if precision not in DTYPES:
         raise BadInput(f"--precision {precision}: choose one of {', '.join(DTYPES)}")
     directory = model_directory(path)
-    config = _config(directory)
+    settings = _settings(directory)
+    config = _config(directory, settings)
+    _check_sizes(directory, config)
     tokenizer = load_tokenizer(directory)
     vocabulary = vocabulary_of(tokenizer)
     if not len(vocabulary.ordinary):  # transformers makes up an empty one where the files are missing
@@ -78,7 +83,7 @@ def load_model(path: Path, *, device: str | None = None, precision: str = "float
             f"{directory}: the tokenizer has {vocabulary.size:,} tokens and the model {rows:,}: "
             "they do not belong together"
         )
-    model = _model(directory, config, place)
+    model = _model(directory, config, own_code="auto_map" in settings).to(place)
     return LoadedModel(directory, model, tokenizer, vocabulary, length_of(model, tokenizer), precision)
 
 
@@ -94,20 +99,51 @@ def chosen_device(name: str | None) -> torch.device:
     return device
 
 
-def _config(directory: Path) -> PreTrainedConfig:
+def _settings(directory: Path) -> dict[str, Any]:
+    file = directory / "config.json"
     try:
-        settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise Damaged(f"{directory / 'config.json'} is not JSON: {error}") from error
-    kind = settings.get("model_type") if isinstance(settings, dict) else None
+        settings = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise Damaged(f"{file} is not JSON: {error}") from error
+    if not isinstance(settings, dict):
+        raise Damaged(f"{file}: holds no settings of a model")
+    return settings
+
+
+def _config(directory: Path, settings: dict[str, Any]) -> PreTrainedConfig:
+    kind = settings.get("model_type")
+    if not isinstance(kind, str):
+        raise BadInput(f"{directory}: cannot load a model of type {kind!r}: its config.json names no model_type")
+    if kind not in CONFIG_MAPPING:
+        code = f"; {NOT_RUN}" if "auto_map" in settings else ""
+        raise BadInput(f"{directory}: cannot load a model of type {kind!r}: its code is not part of transformers{code}")
     try:
         config: PreTrainedConfig = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
-    except (ValueError, KeyError) as error:
-        reason = "its code is not part of transformers" if kind else "its config.json names no model_type"
-        raise BadInput(f"{directory}: cannot load a model of type {kind!r}: {reason}") from error
+    except Exception as error:  # each family looks at its settings in its own way
+        raise Damaged(f"{directory / 'config.json'}: not the settings of a {kind}: {_reason(error)}") from error
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
         raise BadInput(f"{directory}: {kind} is not a masked language model, it has no head that fills blanks")
     return config
+
+
+def _reason(error: Exception) -> str:
+    """What an error of a library says, in one line."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _check_sizes(directory: Path, config: PreTrainedConfig) -> None:
+    """Refuse a config.json that would build what the files cannot fill: its numbers may be anything."""
+    held = count_weights(directory)
+    layers = getattr(config.get_text_config(), "num_hidden_layers", 0)
+    try:
+        if layers > held.tensors:
+            raise ValueError(f"{layers:,} layers, and the files hold {held.tensors:,} tensors")
+        with torch.device("meta"), quiet_transformers():
+            model = AutoModelForMaskedLM.from_config(copy.deepcopy(config))
+        if (described := sum(weight.numel() for weight in model.parameters())) > GENEROUS * held.weights:
+            raise ValueError(f"{described:,} weights, and the files hold {held.weights:,}")
+    except Exception as error:  # sizes that do not divide, that overflow, that are no numbers
+        raise Damaged(f"{directory / 'config.json'}: describes no model of these files: {_reason(error)}") from error
 
 
 def is_masked_lm(directory: Path) -> bool:
@@ -116,20 +152,23 @@ def is_masked_lm(directory: Path) -> bool:
     return type(config) in MODEL_FOR_MASKED_LM_MAPPING
 
 
-def _model(directory: Path, config: PreTrainedConfig, device: torch.device) -> PreTrainedModel:
-    if not any((directory / name).is_file() for name in WEIGHTS):
-        if pickles := sorted(directory.glob("pytorch_model*.bin")):
-            raise BadInput(
-                f"{pickles[0]}: pickled weights can run code and are not loaded; convert them to safetensors"
-            )
-        raise BadInput(f"{directory}: has no weights, model.safetensors is missing")
+def _model(directory: Path, config: PreTrainedConfig, *, own_code: bool) -> PreTrainedModel:
+    """The model with its weights. One that came with code of its own is loaded if it needs none of it."""
     try:
         model, report = from_directory(AutoModelForMaskedLM, directory, config=config)
     except (RuntimeError, ValueError, OSError) as error:
-        raise Damaged(f"{directory}: the weights do not fit config.json: {error}") from error
+        if own_code:
+            raise _needs_code(directory, config) from error
+        raise Damaged(f"{directory}: the weights do not fit config.json: {_reason(error)}") from error
+    if own_code and (report["missing_keys"] or report["unexpected_keys"]):
+        raise _needs_code(directory, config)
     _check_complete(directory, report)
-    eval_model: PreTrainedModel = model.to(device).eval()
+    eval_model: PreTrainedModel = model.eval()
     return eval_model
+
+
+def _needs_code(directory: Path, config: PreTrainedConfig) -> BadInput:
+    return BadInput(f"{directory}: its weights are not those of transformers' own {config.model_type}; {NOT_RUN}")
 
 
 def from_directory(auto: Any, directory: Path, **options: Any) -> tuple[Any, dict[str, Any]]:

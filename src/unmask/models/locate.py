@@ -1,4 +1,4 @@
-"""A path to the directory that holds a model or its tokenizer: a run's, or one that came from elsewhere.
+"""A path to the directory that holds a model or its tokenizer: a run's, one that came from elsewhere, or the hub's.
 
 In: what the user named. Out: where `config.json` is, or `tokenizer.json`. Light, so that a wrong path is told at once.
 """
@@ -9,16 +9,26 @@ from pathlib import Path
 
 from unmask.errors import BadInput
 from unmask.files import missing_path, path_kind
+from unmask.models.hub import fetch_model, hub_name
 from unmask.runs.commands import resume_command, train_command
 from unmask.runs.directory import read_description
 
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json")  # the second where a tokenizer has files of another kind
 
 
-def model_directory(path: Path) -> Path:
-    """The directory that holds the model: the path itself, or `model` in a run."""
+def model_directory(path: Path, revision: str | None = None) -> Path:
+    """The directory that holds the model: the path itself, `model` in a run, or that of a name on the hub.
+
+    What is here always wins over a name; `unmask.models.hub.hub_name` says what is one.
+    """
     if not path.exists():
-        raise missing_path(path, "give a run or a model directory (nothing is downloaded)")
+        if (name := hub_name(path)) is not None:
+            return fetch_model(name, revision)
+        raise missing_path(
+            path, f"give a run or a model directory, or hf:{path.name} for the model of that name on the hub"
+        )
+    if revision is not None:
+        raise BadInput(f"--revision {revision}: {path} is here, and only a name on the hub has revisions; leave it out")
     if not path.is_dir():
         raise BadInput(
             f"{path}: is a file; give a run or a model directory (`unmask runs` lists the runs below a folder)"

@@ -35,7 +35,8 @@ def export(
     needs pip install 'unmask[onnx]'.
 
     Args:
-        model: A run, or any directory with a masked language model of transformers.
+        model: A run, any directory with a masked language model of transformers, or a name on the hub: org/name, or
+            hf:name.
         to: What to write: onnx, int8 or sentence-transformers.
         out: The directory to write.
         output: What the graph gives: vectors of texts, or fills, the logits at asked positions.

@@ -27,6 +27,7 @@ def evaluate(
     seed: int = 0,
     rate: float = 0.15,
     limit: int | None = None,
+    revision: str | None = None,
 ) -> Evaluated:
     """Measure how well a model restores hidden tokens of held-out text.
 
@@ -34,19 +35,23 @@ def evaluate(
     models compare on the same blanks; bits per byte compare models whose tokenizers differ.
 
     Args:
-        model: A run, or any directory with a masked language model of transformers.
+        model: A run, any directory with a masked language model of transformers, or a name on the hub: org/name, or
+            hf:name.
         data: A data directory made by prepare.
         length: Tokens in a row, the two that open and close it among them.
         seed: Which positions are hidden.
         rate: The fraction of tokens hidden.
         limit: Measure on an even sample of about so many tokens, instead of all that are held out.
+        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
     """
     from unmask.models.locate import model_directory
 
-    model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
+    directory = model_directory(Path(model), revision)  # a wrong path is told before anything heavy is loaded
     from unmask.evaluation.intrinsic import evaluate as run
 
-    return run(Path(model), Path(data), length=length, seed=seed, rate=rate, limit=limit)
+    return run(
+        Path(model) if revision is None else directory, Path(data), length=length, seed=seed, rate=rate, limit=limit
+    )
 
 
 @verb
@@ -73,7 +78,8 @@ def compare(
     from being compared is said. Ctrl-C saves; --resume goes on.
 
     Args:
-        models: Runs, or directories with a masked language model of transformers: measured, not trained.
+        models: Runs, directories with a masked language model of transformers, or names on the hub (org/name, or
+            hf:name): measured, not trained.
         data: A data directory made by prepare.
         recipes: Recipes to train, with commas between them: bert,electra,causal, or bert-tiny,electra-tiny.
         out: The directory to write: a run for each recipe, compare.json, compare.png.
@@ -126,6 +132,7 @@ def fill(
     out: Location | None = None,
     device: str | None = None,
     precision: Literal["float32", "bfloat16", "float16"] = "float32",
+    revision: str | None = None,
 ) -> Iterator[Filled | Written]:
     """Fill the blanks of texts, with probabilities.
 
@@ -134,7 +141,8 @@ def fill(
     probabilities are over the whole vocabulary. Lines that cannot be filled are named at the end (exit code 3).
 
     Args:
-        model: A run, or any directory with a masked language model of transformers.
+        model: A run, any directory with a masked language model of transformers, or a name on the hub: org/name, or
+            hf:name.
         texts: Texts with blanks, a file of them (a text a line, or .jsonl), or - for standard input.
         top: How many candidates for each blank.
         targets: Only these words, the likeliest first; they come after the texts.
@@ -142,10 +150,11 @@ def fill(
         out: A file to write, a line of JSON for each text; the same command goes on where it was stopped.
         device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
         precision: What products are computed in.
+        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
     """
     if not texts:
         raise BadInput('nothing to fill: give a text with a blank, such as "Paris is in [MASK]."')
-    asked = _model_to_ask(model, device, precision)
+    asked = _model_to_ask(model, device, precision, revision)
 
     def answer(texts: list[str]) -> Answers[Filled]:
         for filled in asked.fill_each(texts, top=top, targets=targets):
@@ -155,10 +164,10 @@ def fill(
     return answer_texts(texts, answer, done="filled", field=field, out=path_of(out), settings=settings)
 
 
-def _model_to_ask(model: Location, device: str | None, precision: str) -> Model:
+def _model_to_ask(model: Location, device: str | None, precision: str, revision: str | None) -> Model:
     from unmask.models.locate import model_directory
 
-    model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
+    directory = model_directory(Path(model), revision)  # a wrong path is told before anything heavy is loaded
     from unmask.inference.model import load
 
-    return load(model, device=device, precision=precision)
+    return load(directory, device=device, precision=precision)

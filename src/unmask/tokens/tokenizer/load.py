@@ -17,6 +17,8 @@ from transformers import PreTrainedTokenizerFast
 from unmask.errors import BadInput, Damaged
 from unmask.records import Vocabulary
 
+NOT_RUN = "code that came with weights is not run (auto_map names it); give a model of a type that transformers has"
+
 
 def load_tokenizer(path: Path | str) -> PreTrainedTokenizerFast:
     """Load a tokenizer directory, without network and without running code that came with it."""
@@ -26,6 +28,8 @@ def load_tokenizer(path: Path | str) -> PreTrainedTokenizerFast:
     try:
         tokenizer = _read_tokenizer(path)
     except Exception as error:  # tokenizers raises a bare Exception for a tokenizer.json it cannot read
+        if _names_code(path):
+            raise BadInput(f"{path}: its tokenizer is not one of transformers' own; {NOT_RUN}") from error
         if (path / "tokenizer.json").is_file():
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
             raise Damaged(f"{path / 'tokenizer.json'}: the tokenizer cannot be read: {reason}") from error
@@ -44,6 +48,14 @@ def _read_tokenizer(path: Path) -> object:
     from transformers import AutoTokenizer  # which knows the classes of all models, and so takes torch
 
     return AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+
+
+def _names_code(path: Path) -> bool:
+    """Whether a tokenizer wants code that lies beside it."""
+    try:
+        return "auto_map" in json.loads((path / "tokenizer_config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError):
+        return False
 
 
 def _as_written(tokenizer: PreTrainedTokenizerFast, file: Path) -> PreTrainedTokenizerFast:
