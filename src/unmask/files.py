@@ -182,6 +182,8 @@ def path_kind(path: Path) -> str:
 
 def missing_path(path: Path, remedy: str) -> BadInput:
     """That nothing is there, with the path that is probably meant, or else what to do."""
+    if os.path.lexists(path):
+        return BadInput(f"{path}: is a link that leads nowhere")
     nearest = nearest_path(str(path))
     return BadInput(f"{path}: does not exist; " + (f"did you mean {nearest}?" if nearest else remedy))
 

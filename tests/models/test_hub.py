@@ -134,9 +134,7 @@ def models(make_model: Make, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 
 @pytest.fixture
-def hub(
-    models: dict[str, dict[str, Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Hub]:
+def hub(models: dict[str, dict[str, Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A hub on this machine, with an empty cache, and nothing in the folder we are in."""
     hub = Hub(models)
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler(hub))
@@ -194,7 +192,7 @@ def test_a_revision_is_another_model_and_both_stay(hub: Hub) -> None:
 
 def test_a_revision_of_what_is_here_is_refused(hub: Hub) -> None:
     here = hub.models[NAME][FIRST]
-    with pytest.raises(BadInput, match="--revision v1: .* is here, and only a name on the hub has revisions"):
+    with pytest.raises(BadInput, match=r"--revision v1: .* is here, and only a name on the hub has revisions"):
         model_directory(here, "v1")
 
 

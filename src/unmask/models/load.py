@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 import json
+import math
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,12 +31,13 @@ from transformers.utils import logging
 
 from unmask.errors import BadInput, Damaged
 from unmask.models.locate import model_directory
-from unmask.models.weights import count_weights
+from unmask.models.weights import weight_shapes
 from unmask.records import Vocabulary
 from unmask.tokens.tokenizer.load import NOT_RUN, load_tokenizer, vocabulary_of
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
+HUB_KERNEL = re.compile(r'_implementation[^"]*": [^,}]*/')  # code on the hub, which transformers would fetch and run
 GENEROUS = 4  # times the weights in the files: a head that is missing, a matrix that is tied, and no more
 
 
@@ -73,7 +76,7 @@ def load_model(path: Path, *, device: str | None = None, precision: str = "float
     directory = model_directory(path)
     settings = _settings(directory)
     config = _config(directory, settings)
-    _check_sizes(directory, config)
+    _check_sizes(directory, config, weight_shapes(directory))
     tokenizer = load_tokenizer(directory)
     vocabulary = vocabulary_of(tokenizer)
     if not len(vocabulary.ordinary):  # transformers makes up an empty one where the files are missing
@@ -100,13 +103,24 @@ def chosen_device(name: str | None) -> torch.device:
 
 
 def _settings(directory: Path) -> dict[str, Any]:
+    """What config.json says, and none of it that would have something else run or computed."""
+
+    def refuse(constant: str) -> float:
+        if constant == "NaN":
+            raise ValueError("NaN is no number")
+        return float(constant)
+
     file = directory / "config.json"
     try:
-        settings = json.loads(file.read_text(encoding="utf-8"))
+        settings = json.loads(file.read_text(encoding="utf-8"), parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         raise Damaged(f"{file} is not JSON: {error}") from error
     if not isinstance(settings, dict):
         raise Damaged(f"{file}: holds no settings of a model")
+    if HUB_KERNEL.search(json.dumps(settings)):
+        raise BadInput(f"{file}: attn_implementation names code on the hub, which is not run; take that line out")
+    if "quantization_config" in settings:
+        raise BadInput(f"{directory}: its weights are quantized; give the model that it was made from")
     return settings
 
 
@@ -131,19 +145,25 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _check_sizes(directory: Path, config: PreTrainedConfig) -> None:
+def _check_sizes(directory: Path, config: PreTrainedConfig, shapes: dict[str, tuple[int, ...]]) -> None:
     """Refuse a config.json that would build what the files cannot fill: its numbers may be anything."""
-    held = count_weights(directory)
+    held = sum(map(math.prod, shapes.values()))
     layers = getattr(config.get_text_config(), "num_hidden_layers", 0)
     try:
-        if layers > held.tensors:
-            raise ValueError(f"{layers:,} layers, and the files hold {held.tensors:,} tensors")
-        with torch.device("meta"), quiet_transformers():
-            model = AutoModelForMaskedLM.from_config(copy.deepcopy(config))
-        if (described := sum(weight.numel() for weight in model.parameters())) > GENEROUS * held.weights:
-            raise ValueError(f"{described:,} weights, and the files hold {held.weights:,}")
+        if layers > len(shapes):
+            raise ValueError(f"{layers:,} layers, and the files hold {len(shapes):,} tensors")
+        described = _empty_model(config).state_dict()
+        if (total := sum(weight.numel() for weight in described.values())) > GENEROUS * held:
+            raise ValueError(f"{total:,} weights, and the files hold {held:,}")
     except Exception as error:  # sizes that do not divide, that overflow, that are no numbers
         raise Damaged(f"{directory / 'config.json'}: describes no model of these files: {_reason(error)}") from error
+
+
+def _empty_model(config: PreTrainedConfig) -> PreTrainedModel:
+    """The model that a configuration describes, without memory for its weights."""
+    with torch.device("meta"), quiet_transformers():
+        model: PreTrainedModel = AutoModelForMaskedLM.from_config(copy.deepcopy(config))
+    return model
 
 
 def is_masked_lm(directory: Path) -> bool:
@@ -154,21 +174,42 @@ def is_masked_lm(directory: Path) -> bool:
 
 def _model(directory: Path, config: PreTrainedConfig, *, own_code: bool) -> PreTrainedModel:
     """The model with its weights. One that came with code of its own is loaded if it needs none of it."""
+    own = f"{directory}: its weights are not those of transformers' own {config.model_type}; {NOT_RUN}"
     try:
         model, report = from_directory(AutoModelForMaskedLM, directory, config=config)
-    except (RuntimeError, ValueError, OSError) as error:
+    except (RuntimeError, ValueError, OSError, ImportError) as error:
         if own_code:
-            raise _needs_code(directory, config) from error
-        raise Damaged(f"{directory}: the weights do not fit config.json: {_reason(error)}") from error
+            raise BadInput(own) from error
+        reason = _first_misfit(directory, config) or _reason(error)
+        raise Damaged(f"{directory}: the weights do not fit config.json: {reason}") from error
     if own_code and (report["missing_keys"] or report["unexpected_keys"]):
-        raise _needs_code(directory, config)
+        raise BadInput(own)
+    _check_layers(directory, config, report)
     _check_complete(directory, report)
     eval_model: PreTrainedModel = model.eval()
     return eval_model
 
 
-def _needs_code(directory: Path, config: PreTrainedConfig) -> BadInput:
-    return BadInput(f"{directory}: its weights are not those of transformers' own {config.model_type}; {NOT_RUN}")
+def _first_misfit(directory: Path, config: PreTrainedConfig) -> str | None:
+    """The first tensor of another shape in the files than in the model that is described."""
+    shapes = weight_shapes(directory)
+    for name, weight in _empty_model(config).state_dict().items():
+        if (held := shapes.get(name, tuple(weight.shape))) != tuple(weight.shape):
+            return f"{name} has shape {held}, and should have {tuple(weight.shape)}"
+    return None
+
+
+def _check_layers(directory: Path, config: PreTrainedConfig, report: dict[str, Any]) -> None:
+    """Refuse weights inside layers that are left out, or that are not there; heads may differ."""
+    for keys, what in (
+        (report["unexpected_keys"], "the files hold {}, which it has no place for"),
+        (report["missing_keys"], "the files lack {}"),
+    ):
+        if inside := sorted(key for key in keys if re.search(r"\.layers?\.\d+\.", key)):
+            others = f" and {len(inside) - 1} more" if len(inside) > 1 else ""
+            name = f"a {config.model_type} of {config.get_text_config().num_hidden_layers} layers"
+            place = what.format(f"{inside[0]}{others}")
+            raise Damaged(f"{directory}: the weights do not fit config.json, {name}: {place}")
 
 
 def from_directory(auto: Any, directory: Path, **options: Any) -> tuple[Any, dict[str, Any]]:

@@ -1,14 +1,12 @@
 """The files that hold a model's weights, looked at before any of them is loaded: there, whole, safetensors.
 
-In: a model directory. Out: its files, and how much their headers say is in them. Light: no torch, no transformers.
+In: a model directory. Out: its files, and what their headers say is in them. Light: no torch, no transformers.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from unmask.errors import BadInput, Damaged
@@ -18,14 +16,6 @@ PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 CONVERT = (
     "M.from_pretrained(d, use_safetensors=False).save_pretrained(d)"  # by transformers, where the user trusts the file
 )
-
-
-@dataclass(frozen=True)
-class WeightCount:
-    """What the headers of weight files promise."""
-
-    tensors: int
-    weights: int
 
 
 def weight_files(directory: Path) -> list[Path]:
@@ -60,15 +50,15 @@ def _shards(directory: Path) -> list[Path]:
     return files
 
 
-def count_weights(directory: Path) -> WeightCount:
-    """How many tensors and how many weights the files hold; a file that is cut short is named."""
+def weight_shapes(directory: Path) -> dict[str, tuple[int, ...]]:
+    """The shape of each tensor, by its name, as the headers say; a file that is cut short is named."""
     from safetensors import SafetensorError, safe_open
 
-    shapes: list[list[int]] = []
+    shapes: dict[str, tuple[int, ...]] = {}
     for file in weight_files(directory):
         try:
             with safe_open(file, framework="numpy") as tensors:
-                shapes += [tensors.get_slice(name).get_shape() for name in tensors.keys()]  # noqa: SIM118
+                shapes |= {name: tuple(tensors.get_slice(name).get_shape()) for name in tensors.keys()}  # noqa: SIM118
         except SafetensorError as error:
             raise Damaged(f"{file}: the weights cannot be read: {error}") from error
-    return WeightCount(len(shapes), sum(map(math.prod, shapes)))
+    return shapes

@@ -125,3 +125,12 @@ def test_a_disk_without_room_for_a_tokenizer_is_an_error_of_the_disk(trained: Tr
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert error.value.errno == errno.EFBIG
+
+
+@pytest.mark.parametrize(("words", "text"), [(["King", "king"], ["King", "king"]), (["king"], ["king", "king"])])
+def test_a_vocabulary_that_stands_alone_keeps_capitals_if_it_has_some(
+    words: list[str], text: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]) + "\n")
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    assert load_tokenizer(tmp_path).tokenize("King king") == text

@@ -47,7 +47,19 @@ def _read_tokenizer(path: Path) -> object:
         return PreTrainedTokenizerFast.from_pretrained(path, local_files_only=True)
     from transformers import AutoTokenizer  # which knows the classes of all models, and so takes torch
 
-    return AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False)
+    cased = {} if config.is_file() or not _has_capitals(path / "vocab.txt") else {"do_lower_case": False}
+    return AutoTokenizer.from_pretrained(path, local_files_only=True, trust_remote_code=False, **cased)
+
+
+def _has_capitals(vocabulary: Path) -> bool:
+    """Whether a vocab.txt is of a tokenizer that keeps capitals, which nothing else says where it stands alone.
+
+    Lowercased by default, every text would be unknown tokens.
+    """
+    if not vocabulary.is_file():
+        return False
+    tokens = vocabulary.read_text(encoding="utf-8").split()
+    return any(token != token.lower() for token in tokens if not token.startswith(("[", "<")))
 
 
 def _names_code(path: Path) -> bool:
