@@ -6,6 +6,7 @@ keeps it. Pickles and code are never asked for. Light: the client is loaded when
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Iterator
@@ -150,8 +151,8 @@ def _bars_to(step: Step) -> type[Any]:
     class CountedBytes(tqdm):
         monitor_interval = 0  # no thread that looks after bars which nobody sees
 
-        def display(self, *_: Any, **__: Any) -> None:
-            """Draw nothing."""
+        def __init__(self, *args: Any, **settings: Any) -> None:
+            super().__init__(*args, **settings | {"file": io.StringIO()})
 
         def update(self, n: float | None = 1) -> None:
             """Bytes come by two bars, from the network and onto the disk: the fuller one counts."""

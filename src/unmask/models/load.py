@@ -1,7 +1,7 @@
 """A directory to a model that can be asked: any masked language model of transformers, ours or not.
 
-In: a run, or a model directory. Out: the model, its tokenizer, and what both need to agree on. Nothing is
-fetched from a network, nothing is unpickled, and no code that came with the weights is run.
+In: a run, a model directory, or a name on the hub. Out: the model, its tokenizer, and what both need to agree on.
+Nothing but a model that was named is fetched, nothing is unpickled, and no code that came with weights is run.
 """
 
 from __future__ import annotations

@@ -24,9 +24,8 @@ def model_directory(path: Path, revision: str | None = None) -> Path:
     if not path.exists():
         if (name := hub_name(path)) is not None:
             return fetch_model(name, revision)
-        raise missing_path(
-            path, f"give a run or a model directory, or hf:{path.name} for the model of that name on the hub"
-        )
+        named = f"hf:{path}" if path.name == str(path) else "org/name"
+        raise missing_path(path, f"give a run, a model directory, or a name on the hub, such as {named}")
     if revision is not None:
         raise BadInput(f"--revision {revision}: {path} is here, and only a name on the hub has revisions; leave it out")
     if not path.is_dir():
