@@ -224,6 +224,7 @@ def _silence_libraries() -> None:
     for name, value in {
         "TRANSFORMERS_VERBOSITY": "error",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "HF_HUB_VERBOSITY": "error",
         "HF_HUB_OFFLINE": "1",
         # OpenMP's threads wait actively for far too long where others want the processor: ten times slower steps
         "GOMP_SPINCOUNT": "10000",

@@ -140,8 +140,8 @@ def fill(
     completed with the likeliest word of each. Tokens that go on with a word are offered after a letter only;
     probabilities are over the whole vocabulary. Lines that cannot be filled are named at the end (exit code 3).
 
-    What is here wins over a name on the hub. A name is org/name where there is no folder org, hf:name, or what the hub's
-    cache has; its config, tokenizer and safetensors are fetched once (no pickles, no code), with HF_TOKEN if it is set.
+    What is here wins over a name on the hub. A name is org/name where there is no folder org, hf:name, or what the
+    hub's cache has; its config, tokenizer and safetensors are fetched once, no pickles and no code.
 
     Args:
         model: A run, any directory with a masked language model of transformers, or a name on the hub: org/name, or
