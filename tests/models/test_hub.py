@@ -276,6 +276,7 @@ def test_a_bare_name_is_one_where_the_cache_has_it(hub: Hub, tmp_path: Path, mak
     assert not hub.asked
 
 
+@pytest.mark.slow
 def test_evaluate_and_compare_take_names(hub: Hub, data: Path) -> None:
     figures = unmask.evaluate(NAME, data, length=32, limit=400)
     assert figures.top1 == unmask.evaluate(hub.models[NAME][SECOND], data, length=32, limit=400).top1
@@ -284,6 +285,7 @@ def test_evaluate_and_compare_take_names(hub: Hub, data: Path) -> None:
     assert compared.name == "small"
 
 
+@pytest.mark.slow
 def test_the_command_fetches_with_stdout_clean_though_libraries_are_offline(
     hub: Hub, command: Command, inside: Command
 ) -> None:

@@ -22,8 +22,10 @@ from unmask.progress import Step, task
 PREFIX = "hf:"
 NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 FETCHES = "UNMASK_FETCHES"  # in the environment: libraries are offline by our own choice, which a name overrules
-TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
-TOKENIZER += ("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "spm.model", "sentencepiece.bpe.model")
+TOKENIZER = (
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "spm.model", "sentencepiece.bpe.model"),
+)
 FILES = ["config.json", SINGLE, INDEX, "model-*-of-*.safetensors", *TOKENIZER]
 
 
@@ -101,10 +103,10 @@ def _check_listing(name: str, files: list[str]) -> None:
 def _asking_the_hub(name: str, revision: str | None) -> Iterator[None]:
     """The network may be asked inside the block; what the hub refuses becomes one line."""
     from huggingface_hub import constants
-    from huggingface_hub.errors import (
+    from huggingface_hub.errors import (  # HTTPError is that of the library below, whichever it is
         GatedRepoError,
         HfHubHTTPError,
-        HTTPError,
+        HTTPError,  # type: ignore[attr-defined]
         OfflineModeIsEnabled,
         RepositoryNotFoundError,
         RevisionNotFoundError,

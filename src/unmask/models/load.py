@@ -86,7 +86,7 @@ def load_model(path: Path, *, device: str | None = None, precision: str = "float
             f"{directory}: the tokenizer has {vocabulary.size:,} tokens and the model {rows:,}: "
             "they do not belong together"
         )
-    model = _model(directory, config, own_code="auto_map" in settings).to(place)
+    model = _model(directory, config, place, own_code="auto_map" in settings)
     return LoadedModel(directory, model, tokenizer, vocabulary, length_of(model, tokenizer), precision)
 
 
@@ -172,7 +172,7 @@ def is_masked_lm(directory: Path) -> bool:
     return type(config) in MODEL_FOR_MASKED_LM_MAPPING
 
 
-def _model(directory: Path, config: PreTrainedConfig, *, own_code: bool) -> PreTrainedModel:
+def _model(directory: Path, config: PreTrainedConfig, device: torch.device, *, own_code: bool) -> PreTrainedModel:
     """The model with its weights. One that came with code of its own is loaded if it needs none of it."""
     own = f"{directory}: its weights are not those of transformers' own {config.model_type}; {NOT_RUN}"
     try:
@@ -186,7 +186,7 @@ def _model(directory: Path, config: PreTrainedConfig, *, own_code: bool) -> PreT
         raise BadInput(own)
     _check_layers(directory, config, report)
     _check_complete(directory, report)
-    eval_model: PreTrainedModel = model.eval()
+    eval_model: PreTrainedModel = model.to(device).eval()
     return eval_model
 
 
