@@ -112,7 +112,7 @@ USAGE = [
     (["--jsno"], "unknown command '--jsno'"),
     (["prepare", "x"], "--out PATH is missing: the data directory to write"),
     (["prepare", "x", "--out"], "--out needs a value: a path"),
-    (["fill"], "MODEL is missing: a run, or any directory"),
+    (["fill"], "MODEL is missing: a run, any directory"),
     (["fill", "run", "--tpo", "5"], "--tpo: there is no such option; did you mean --top?"),
     (["fill", "run", "a", "--targets"], "--targets needs a value: a text"),
     (["evaluate", "run"], "DATA is missing"),

@@ -103,10 +103,10 @@ def _check_listing(name: str, files: list[str]) -> None:
 def _asking_the_hub(name: str, revision: str | None) -> Iterator[None]:
     """The network may be asked inside the block; what the hub refuses becomes one line."""
     from huggingface_hub import constants
-    from huggingface_hub.errors import (  # HTTPError is that of the library below, whichever it is
+    from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError is of the library below it
         GatedRepoError,
         HfHubHTTPError,
-        HTTPError,  # type: ignore[attr-defined]
+        HTTPError,
         OfflineModeIsEnabled,
         RepositoryNotFoundError,
         RevisionNotFoundError,
