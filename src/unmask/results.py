@@ -83,6 +83,7 @@ class Trained:
     seconds: float
     loss: float  # on the fixed validation masks
     accuracy: float
+    precision: str = "float32"  # that products were computed in
     figures: dict[str, float] = field(default_factory=dict)  # what the objective measured of itself on held-out text
     fills: bool = True  # whether the model is one that fills blanks
     next: tuple[str, ...] = ()  # commands to put it to use by
@@ -380,6 +381,7 @@ class ComparedRun:
     tokens: int | None
     seconds: float | None  # of training
     tokens_per_second: float | None
+    precision: str | None = None  # that its products were computed in
     same_tokenizer: bool = True  # as the others; if not, bits per byte alone compare
     masked_loss: Figure | None  # on the fixed masks, nats a hidden token
     masked_accuracy: Figure | None
@@ -413,6 +415,7 @@ class Demonstrated:
     evaluated: Evaluated
     before: tuple[Filled, ...]
     after: tuple[Filled, ...]
+    shown: str  # the sentence in which a policy's hidden tokens were shown
 
 
 @dataclass(frozen=True, kw_only=True)

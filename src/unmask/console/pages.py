@@ -140,12 +140,13 @@ def _(result: Trained) -> RenderableType:
         ("parameters", f"{result.parameters:,}"),
         ("steps", f"{result.steps:,}"),
         ("tokens seen", f"{result.tokens:,}"),
+        ("precision", result.precision),
         ("validation loss", f"{result.loss:.3f}"),
         *([("masked accuracy" if result.fills else "accuracy", f"{result.accuracy:.1%}")] * isfinite(result.accuracy)),
         *((name.replace("_", " "), f"{value:.3f}") for name, value in result.figures.items() if name != "accuracy"),
     ]
     return draw_page(
-        title_line("Trained", result.model, format_duration(result.seconds)),
+        title_line("Trained", result.model, f"{format_duration(result.seconds)} of steps"),
         draw_table(("", ""), rows, numbers=(1,)),
         fact_line("sha256", result.weights_sha256),
         *([next_commands(result.next)] if result.next else []),
@@ -313,7 +314,7 @@ def _(result: Demonstrated) -> RenderableType:
     bert, my_data, my_run = (free_place(place) for place in (run.parent / "bert", Path("my_data"), Path("my_run")))
     return draw_page(
         next_command(f"unmask fill {run} {quote(result.after[-1].text)}"),
-        next_command(f"unmask show {data} {quote(result.after[-1].completed)}"),
+        next_command(f"unmask show {data} {quote(result.shown)}"),
         next_command(f"unmask evaluate {run} {data}"),
         next_command(train_command(data, "--recipe", "bert-tiny", out=bert, minutes=2)),
         next_command(f"unmask compare {run} {bert} --data {data}"),

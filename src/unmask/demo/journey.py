@@ -77,7 +77,12 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
     after = fill_blanks(load_model(run), texts, top=5)
     console.print(before_and_after(blanks, before, after, colour=colour))
     return Demonstrated(
-        prepared=prepared, trained=trained, evaluated=evaluated, before=tuple(before), after=tuple(after)
+        prepared=prepared,
+        trained=trained,
+        evaluated=evaluated,
+        before=tuple(before),
+        after=tuple(after),
+        shown=sentence,
     )
 
 

@@ -199,6 +199,7 @@ def compared_run(contender: Contender, setting: Setting) -> ComparedRun:
         tokens=tokens,
         seconds=seconds,
         tokens_per_second=tokens / max(1e-9, seconds) if tokens and seconds else None,
+        precision=contender.description.get("computing", {}).get("precision"),
         same_tokenizer=same_tokenizer or masked is None,
         masked_loss=figure_from_json(by_token and by_token["loss"]),
         masked_accuracy=figure_from_json(by_token and by_token["accuracy"]),

@@ -250,6 +250,7 @@ def pretrain(
         seconds=finished_run.seconds,
         loss=loss,
         accuracy=accuracy,
+        precision=finished_run.description["computing"]["precision"],
         figures={name: value for name, value in figures.items() if isfinite(value)},
         fills=fills,
         next=next_commands(finished_run.path, finished_run.description, "finished"),
