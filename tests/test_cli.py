@@ -572,6 +572,21 @@ def test_audit_prints_bars_for_people_and_one_json_document(inside: Run, data: P
     assert (found["position_threshold"], found["position_favoured"]) == (0.001, False)
 
 
+def test_hardness_is_a_table_of_all_policies_or_of_one_beside_token(inside: Run, data: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(data, tmp_path / "data")  # lists are mined, and kept there
+    done = inside("audit", folder, "--hardness", "--length", 64)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split()[0] for line in done.stdout.splitlines() if " ± " in line and "%" in line.split()[1]]
+    assert rows[:3] == ["token", "word", "span"] and len(rows) == 10
+    assert max(map(len, done.stdout.splitlines())) <= 80 and "of the training text" in done.stdout
+    done = inside("audit", data, "--hardness", "--policy", "span 0.7, token 0.3", "--length", 64, "--json")
+    assert answered(done), done.stderr
+    token, mixed = json.loads(done.stdout)["policies"]
+    assert (token["policy"], token["beyond_reference"]) == ("token", None)
+    assert mixed["policy"] == "span 0.7, token 0.3" and mixed["beyond_reference"]["low"] > 0
+    assert token["bits"]["value"] < mixed["bits"]["value"] < mixed["unigram_bits"]["value"]
+
+
 def test_collocations_are_written_to_be_edited_and_never_written_over(inside: Run, data: Path, tmp_path: Path) -> None:
     out = tmp_path / "phrases.txt"
     done = inside("collocations", data, "--out", out, "--least", 3, "--above", -20, "--top", 40)

@@ -39,6 +39,8 @@ RESULTS = {
     "Shown",
     "ShownToken",
     "Audited",
+    "Hardness",
+    "PolicyHardness",
     "Collocated",
     "Phrase",
     "RunList",

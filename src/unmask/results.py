@@ -194,6 +194,33 @@ class Audited:
     tokens_per_second: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class PolicyHardness:
+    """How predictable what a policy hides is from its neighbours, under a bigram model."""
+
+    policy: str  # as it was asked for
+    rate: float  # hidden / tokens that may be hidden
+    hidden: int
+    bits: Figure  # of a hidden token; 0 is given away
+    beyond_reference: Figure | None  # bits, minus those of the reference on the same blocks; none of itself
+    unigram_bits: Figure  # of the same tokens, by how often they occur alone
+    under_one_bit: Figure  # the share of hidden tokens that are as good as given away
+    neighbours: float  # how many of its two a hidden token has when it is predicted, on average
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardness:
+    """Policies side by side on the same blocks of held-out text: how predictable what they hide is."""
+
+    data: Path
+    rows: int
+    length: int  # of a row
+    counted: int  # tokens of the training text that the bigram model counted …
+    training_tokens: int  # … of so many
+    reference: str  # the policy that the others are set beside
+    policies: tuple[PolicyHardness, ...]  # the reference first
+
+
 @dataclass(frozen=True)
 class Phrase:
     """A collocation as text, how often it occurs, and how surprising its least surprising split is."""

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from unmask.console.documents import document_counts, first_names, office_hint
 from unmask.console.examination import Verbatim, draw_examination
-from unmask.console.hiding import draw_audit, draw_legend, draw_shown
+from unmask.console.hiding import draw_audit, draw_hardness, draw_legend, draw_shown
 from unmask.console.layout import draw_page, draw_table, fact_line, next_command, next_commands, title_line
 from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
@@ -39,6 +39,7 @@ from unmask.results import (
     Exported,
     Filled,
     Guess,
+    Hardness,
     Planned,
     Prepared,
     RunList,
@@ -247,6 +248,7 @@ def _where_the_list_ends(result: Collocated) -> str:
     return f"stopped at score {result.above:.2f}, as asked, or before it by --top; {chance}"
 
 
+draw_result.register(Hardness, draw_hardness)
 draw_result.register(Planned, draw_plan)
 
 
