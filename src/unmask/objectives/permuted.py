@@ -55,8 +55,8 @@ class PermutationLM(ModelObjective):
     card = CARD
 
     def learns_from(self, policy: PolicyProperties) -> bool:
-        """Tokens that are predicted in an order."""
-        return policy.ordered
+        """Tokens that are all shown, and predicted in an order."""
+        return policy.ordered and not policy.in_place
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """The predicted positions."""
@@ -106,7 +106,7 @@ def two_streams(batch: Batch, places: Integers, device: torch.device) -> dict[st
     """
     if batch.order is None:
         raise ValueError("the policy names no order in which tokens are predicted")
-    ids, order, documents = (_pad_columns(array, device) for array in (batch.ids, batch.order, batch.documents))
+    ids, order, documents = (pad_columns(array, device) for array in (batch.ids, batch.order, batch.documents))
     later = (order[:, None, :] > 0) & (order[:, None, :] >= order[:, :, None])
     apart = documents[:, None, :] != documents[:, :, None]
     columns = torch.arange(ids.shape[1], device=device)
@@ -118,5 +118,6 @@ def two_streams(batch: Batch, places: Integers, device: torch.device) -> dict[st
     }
 
 
-def _pad_columns(rows: Integers, device: torch.device) -> Tensor:
+def pad_columns(rows: Integers, device: torch.device) -> Tensor:
+    """Rows on a device, filled up with zeros to a multiple of `COLUMNS`."""
     return F.pad(torch.from_numpy(rows).to(device), (0, -rows.shape[1] % COLUMNS))
