@@ -1,4 +1,4 @@
-"""Hidden tokens each on their own and one after another: against transformers alone, and where it is known what is right."""
+"""Hidden tokens each on their own and one after another: as transformers says alone, and where the answer is known."""
 
 from __future__ import annotations
 
