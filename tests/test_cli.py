@@ -554,7 +554,7 @@ def test_show_takes_lines_and_prints_a_json_line_for_each(command: Run, data: Pa
 def test_all_policies_are_shown_on_one_text(inside: Run, make_model: Make, tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("capital of France\n")
     without = inside("show", make_model(), SENTENCE, "--all")
-    assert sum(" tokens hidden" in line for line in without.stdout.splitlines()) == 7
+    assert sum(" tokens hidden" in line for line in without.stdout.splitlines()) == 8
     done = inside("show", make_model(), SENTENCE, "--all", "--phrases", tmp_path / "list.txt", "--json")
     assert [json.loads(line)["policy"] for line in done.stdout.splitlines()][3:6] == ["entity", "phrase", "collocation"]
 

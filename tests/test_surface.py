@@ -36,6 +36,7 @@ RESULTS = {
     "Figure",
     "FigureTitle",
     "Breakdown",
+    "Dependence",
     "Shown",
     "ShownToken",
     "Audited",

@@ -100,8 +100,17 @@ class Breakdown:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Dependence:
+    """Nats a hidden token, predicted both ways: what it is worth to a model to know of each other what is hidden."""
+
+    independent: Figure  # each on its own, from what is not hidden
+    dependent: Figure  # one after another in a random order, from those before it too
+    gain: Figure  # the first minus the second, token by token
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evaluated:
-    """How well a masked language model restores hidden tokens of held-out text."""
+    """How well a model restores hidden tokens of held-out text."""
 
     model: str
     data: str
@@ -115,8 +124,9 @@ class Evaluated:
     context_bits: Figure  # unigram entropy − loss: a lower bound on what the context tells, in bits
     most_frequent_top1: float  # the baseline that always says the most frequent token
     unigram_loss: float  # the baseline that knows only how frequent each token is
-    by_kind: dict[str, Breakdown]  # masked, random, kept
+    by_kind: dict[str, Breakdown]  # masked, random, kept; of XLNet nothing, which is what it sees there
     by_frequency: dict[str, Breakdown]
+    dependence: Dependence | None = None  # of models that predict one after another too
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from unmask.models.families.family import build_model
 from unmask.tokens.tokenizer.load import save_tokenizer, vocabulary_of
 from unmask.tokens.tokenizer.train import train_tokenizer
 
-FAMILIES = ("bert", "modernbert", "roberta", "gpt2", "electra", "deberta", "xlnet", "t5")
+FAMILIES = ("bert", "modernbert", "roberta", "gpt2", "electra", "deberta", "xlnet", "mpnet", "t5")
 SENTENCES = [
     ["The", "king", "sees", "the", "garden", "every", "day", "."],
     ["Nobody"],

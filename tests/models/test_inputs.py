@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from transformers import PreTrainedModel
+from transformers.models.mpnet.modeling_mpnet import create_position_ids_from_input_ids
 
 from unmask.models.families.architectures import ARCHITECTURES, MASKED
 from unmask.models.families.family import FAMILIES
@@ -69,8 +70,8 @@ def test_a_family_that_would_leak_is_refused(family: str, make: Make) -> None:
 
 
 def test_they_would_leak_or_fail_indeed(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert set(ALONE) == {"mpnet", "deberta-v2"}
-    for family in ALONE:
+    assert set(ALONE) == {"deberta-v2"}
+    for family in (*ALONE, "mpnet"):  # the second if it were given flags
         monkeypatch.setitem(ARCHITECTURES, family, MASKED)
     packed = batch([FIRST, SECOND], width=40)
     with pytest.raises(RuntimeError, match="size of tensor"):  # its mask is of rows and columns, and it wants a row
@@ -86,8 +87,20 @@ def test_they_would_leak_or_fail_indeed(make: Make, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("family", MASKABLE)
 def test_positions_are_counted_from_where_the_model_counts_them(family: str, make: Make) -> None:
     model = make(family)
-    after_padding = ARCHITECTURES[family].positions_after_padding
-    assert first_position(model) == (model.config.pad_token_id + 1 if after_padding else 0)
+    can = ARCHITECTURES[family]
+    padding = model.config.pad_token_id if can.padding is None else can.padding
+    assert first_position(model) == (padding + 1 if can.positions_after_padding else 0)
+
+
+@torch.no_grad()
+def test_a_packed_token_that_mpnet_takes_for_padding_stands_where_it_stands_alone(make: Make) -> None:
+    model, second = make("mpnet"), SECOND.copy()
+    second[[4, 9]] = 1
+    packed = as_inputs(model, batch([FIRST, second], width=40))
+    positions = packed["position_ids"][0, len(FIRST) : len(FIRST) + len(second)]
+    assert positions.tolist() == create_position_ids_from_input_ids(torch.from_numpy(second)[None], 1)[0].tolist()
+    alone = model(input_ids=torch.from_numpy(second)[None]).logits[0]
+    torch.testing.assert_close(model(**packed).logits[0, len(FIRST) :][: len(second)], alone, rtol=0, atol=1e-5)
 
 
 def test_every_family_of_ours_has_the_architecture_that_it_names() -> None:

@@ -70,7 +70,7 @@ def test_parameters_operations_and_memory_are_those_of_the_real_model(name: str,
     assert counted.logits == pytest.approx(kept.logits, rel=0.12)
 
 
-@pytest.mark.parametrize("name", ["spanbert-tiny", "xlnet-tiny", "t5-tiny"])
+@pytest.mark.parametrize("name", ["spanbert-tiny", "xlnet-tiny", "mpnet-tiny", "t5-tiny"])
 def test_what_an_objective_adds_is_counted(name: str) -> None:
     chosen = recipe_named(name, length=32, batch_size=4, micro_batch=2)
     counted = cost(chosen, ImaginedDataset.of(500), steps=1)

@@ -34,6 +34,7 @@ from unmask.results import (
     Comparison,
     CompletionScript,
     Demonstrated,
+    Dependence,
     Evaluated,
     Examined,
     Exported,
@@ -173,6 +174,7 @@ def _(result: Evaluated) -> RenderableType:
         draw_table(("", "value", "95 % interval", "baseline"), rows, numbers=(1, 2)),
         _breakdowns("what the model saw there", result.by_kind),
         _breakdowns("how frequent the word is", result.by_frequency),
+        *([] if result.dependence is None else [_dependence(result.dependence)]),
         Padding(Text(_context_bits_meaning(result)), (0, 1)),
         *_few_documents(result.documents),
     )
@@ -279,6 +281,16 @@ draw_result.register(Examined, draw_examination)
 @draw_result.register
 def _(result: CompletionScript) -> RenderableType:
     return Verbatim(result.script)
+
+
+def _dependence(found: Dependence) -> RenderableType:
+    """What knowing of each other brings to what is hidden."""
+    rows = [
+        ("each on its own", *with_interval(found.independent, ".3f")),
+        ("one after another", *with_interval(found.dependent, ".3f")),
+        ("what that brings", *with_interval(found.gain, ".3f")),
+    ]
+    return draw_table(("how hidden tokens are predicted", "loss", "95 % interval"), rows, numbers=(1, 2))
 
 
 def _few_documents(count: int) -> list[RenderableType]:

@@ -1,15 +1,16 @@
 """How good a masked language model is at what it was trained for: restoring hidden tokens of held-out text.
 
-In: any masked LM directory and a data directory. Out: `Evaluated`. The validation documents are encoded with
-the model's own tokenizer, cut into pieces, each alone in its row, and hidden by the `token` policy. What is
+In: any masked LM directory, or an XLNet, and a data directory. Out: `Evaluated`. The validation documents are encoded
+with the model's own tokenizer, cut into pieces, each alone in its row, and hidden by the `token` policy. What is
 hidden depends on the text, the tokenizer, the length, the rate and the seed, never on the model or the batch
-size (`unmask.tokens.held_out.HeldOutSet`, which training validates on too).
+size (`unmask.tokens.held_out.HeldOutSet`, which training validates on too). XLNet, which knows no masks, is shown
+nothing at all where something is hidden.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import exp, inf, log
 from pathlib import Path
@@ -17,13 +18,17 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
+from transformers import PreTrainedModel
 
 from unmask.errors import BadInput, Damaged
+from unmask.evaluation.dependence import measure_dependence
 from unmask.evaluation.frequency import BANDS, token_bands, word_ranks
 from unmask.evaluation.intervals import mean_figure, share_figure
 from unmask.models.inputs import as_inputs
-from unmask.models.load import LoadedModel, load_model
+from unmask.models.load import PERMUTED, LoadedModel, load_model
 from unmask.models.sparse import logits_at
+from unmask.objectives.permuted import all_at_once, slots_of, two_streams
 from unmask.progress import task
 from unmask.records import Batch, Flags, Ids, Integers
 from unmask.results import Breakdown, Evaluated, Figure
@@ -31,7 +36,7 @@ from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.encode import encode
 
-KINDS = ("masked", "random", "kept")  # what the model saw where a token was hidden
+KINDS = ("masked", "random", "kept", "nothing")  # what the model saw where a token was hidden
 SAMPLE = 8 << 20  # characters of training text that word ranks, and foreign token counts, are taken from
 AT_ONCE = 256  # documents encoded together
 
@@ -81,7 +86,7 @@ def evaluate(
     """
     if not 0 < rate <= 1:
         raise BadInput(f"--rate {rate}: give a fraction above 0, at most 1")
-    lm, dataset = load_model(model), Dataset.open(data)
+    lm, dataset = load_model(model, permuted=True), Dataset.open(data)
     if length < 3 or (lm.length is not None and length > lm.length):
         raise BadInput(f"--length {length}: this model takes rows of 3 to {lm.length or inf:,} tokens")
     sample = dataset.sample("train", SAMPLE)
@@ -89,7 +94,8 @@ def evaluate(
     examples = HeldOutSet.of(text, lm.vocabulary, length=length, rate=rate, seed=seed)
     tokens = restore_hidden(lm, examples, text, limit, batch)
     counts = _training_counts(lm, dataset, sample)
-    return summarize_tokens(model, data, tokens, counts, len(text.ids) / text.bytes)
+    evaluated = summarize_tokens(model, data, tokens, counts, len(text.ids) / text.bytes)
+    return replace(evaluated, dependence=measure_dependence(lm, examples, limit, batch))
 
 
 def encode_documents(lm: LoadedModel, texts: Iterable[str], rank: Mapping[str, int]) -> Text:
@@ -124,6 +130,8 @@ def restore_hidden(lm: LoadedModel, examples: HeldOutSet, text: Text, limit: int
             numbers = batch.numbers[rows]
             places = pieces.starts[numbers] + columns - 1  # in the text; the opening token comes first in a row
             kinds = _shown_kinds(batch.ids.reshape(-1)[batch.predicted], batch.targets, lm.vocabulary.mask)
+            if lm.model.config.model_type == PERMUTED:
+                kinds[:] = KINDS.index("nothing")
             batches.append((batch.targets, pieces.documents[numbers], kinds, text.bands[places], losses, ranks))
             step(int(pieces.lengths[batch.numbers].sum()))
     if not sum(len(targets) for targets, *_ in batches):
@@ -134,8 +142,8 @@ def restore_hidden(lm: LoadedModel, examples: HeldOutSet, text: Text, limit: int
 def _judge(lm: LoadedModel, batch: Batch) -> tuple[NDArray[np.float64], Integers]:
     """The loss of each hidden token, and how many tokens the model puts before it (of equals, the lower ids)."""
     device = lm.model.device
-    predicted, targets = (torch.from_numpy(array).to(device) for array in (batch.predicted, batch.targets))
-    logits = logits_at(lm.model, predicted, **as_inputs(lm.model, batch)).float()
+    targets = torch.from_numpy(batch.targets).to(device)
+    logits = _logits(lm.model, batch).float()
     target_logits = logits.gather(1, targets[:, None])
     losses = (logits.logsumexp(-1) - target_logits[:, 0]).double()
     if not losses.isfinite().all():
@@ -143,6 +151,15 @@ def _judge(lm: LoadedModel, batch: Batch) -> tuple[NDArray[np.float64], Integers
     lower = torch.arange(logits.shape[1], device=device) < targets[:, None]
     ranks = ((logits > target_logits) | ((logits == target_logits) & lower)).sum(-1)
     return losses.cpu().numpy(), ranks.cpu().numpy()
+
+
+def _logits(model: PreTrainedModel, batch: Batch) -> Tensor:
+    """P×V, at the hidden tokens, each on its own."""
+    if model.config.model_type != PERMUTED:
+        return logits_at(model, torch.from_numpy(batch.predicted).to(model.device), **as_inputs(model, batch))
+    slots, places = slots_of(batch)
+    streams = two_streams(all_at_once(batch), places, model.device)
+    return logits_at(model, torch.from_numpy(slots).to(model.device), **streams)
 
 
 def summarize_tokens(

@@ -45,12 +45,36 @@ def as_inputs(model: PreTrainedModel, batch: Batch, *, causal: bool = False) -> 
     together = documents[:, None, :, None] == documents[:, None, None, :]
     if causal:
         together = together.tril()
-    offset = model.config.pad_token_id + 1 if can.positions_after_padding else 0
+    if can.padding is not None:
+        positions = learned_positions(ids, positions, can.padding)
+    elif can.positions_after_padding:
+        positions = positions + model.config.pad_token_id + 1
+    mask = additive_mask(together.to(device), model.dtype) if can.adds_mask else together.to(device)
     return {
         "input_ids": ids.to(device),
-        "position_ids": (positions + offset).to(device),
-        "attention_mask": _by_layer(model, together.to(device)),
+        "position_ids": positions.to(device),
+        "attention_mask": _by_layer(model, mask),
     }
+
+
+def learned_positions(ids: Tensor, positions: Tensor, padding: int) -> Tensor:
+    """B L: positions in each document as a model counts them that takes an id for padding which is none here.
+
+    They begin after that id, and whatever bears it has no place of its own: it is at the padding's, and not counted.
+
+    >>> learned_positions(torch.tensor([[2, 9, 1, 8, 2, 7]]), torch.tensor([[0, 1, 2, 3, 0, 1]]), padding=1)
+    tensor([[2, 3, 1, 4, 2, 3]])
+    """
+    skipped = (ids == padding).long()
+    before = skipped.cumsum(1) - skipped
+    begins = torch.arange(ids.shape[1], device=ids.device) - positions
+    return torch.where(skipped > 0, padding, positions + padding + 1 - (before - before.gather(1, begins)))
+
+
+def additive_mask(seen: Tensor, dtype: torch.dtype) -> Tensor:
+    """What is added to the logits of attention: nothing where something is seen, and the lowest number elsewhere."""
+    mask = torch.zeros(seen.shape, dtype=dtype, device=seen.device)
+    return mask.masked_fill_(~seen, torch.finfo(dtype).min)
 
 
 def _by_layer(model: PreTrainedModel, together: Tensor) -> Tensor | dict[str, Tensor]:

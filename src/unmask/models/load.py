@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from transformers import (
     MODEL_FOR_MASKED_LM_MAPPING,
     AutoConfig,
+    AutoModelForCausalLM,
     AutoModelForMaskedLM,
     PreTrainedConfig,
     PreTrainedModel,
@@ -32,6 +33,7 @@ from unmask.tokens.tokenizer.load import load_tokenizer, vocabulary_of
 
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+PERMUTED = "xlnet"  # restores hidden tokens by queries
 UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
 
 
@@ -62,13 +64,18 @@ class LoadedModel:
         return torch.autocast(self.device.type, dtype, enabled=dtype != torch.float32)
 
 
-def load_model(path: Path, *, device: str | None = None, precision: str = "float32") -> LoadedModel:
-    """Load the model of a run or of a model directory; on a GPU where there is one, unless a device is named."""
+def load_model(
+    path: Path, *, device: str | None = None, precision: str = "float32", permuted: bool = False
+) -> LoadedModel:
+    """Load the model of a run or of a model directory; on a GPU where there is one, unless a device is named.
+
+    `permuted` takes XLNet too, which restores hidden tokens by queries and not by masks.
+    """
     place = chosen_device(device)
     if precision not in DTYPES:
         raise BadInput(f"--precision {precision}: choose one of {', '.join(DTYPES)}")
     directory = model_directory(path)
-    config = _config(directory)
+    config = _config(directory, permuted=permuted)
     tokenizer = load_tokenizer(directory)
     vocabulary = vocabulary_of(tokenizer)
     if not len(vocabulary.ordinary):  # transformers makes up an empty one where the files are missing
@@ -94,7 +101,7 @@ def chosen_device(name: str | None) -> torch.device:
     return device
 
 
-def _config(directory: Path) -> PreTrainedConfig:
+def _config(directory: Path, *, permuted: bool) -> PreTrainedConfig:
     try:
         settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))
     except ValueError as error:
@@ -105,7 +112,7 @@ def _config(directory: Path) -> PreTrainedConfig:
     except (ValueError, KeyError) as error:
         reason = "its code is not part of transformers" if kind else "its config.json names no model_type"
         raise BadInput(f"{directory}: cannot load a model of type {kind!r}: {reason}") from error
-    if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+    if type(config) not in MODEL_FOR_MASKED_LM_MAPPING and not (permuted and kind == PERMUTED):
         raise BadInput(f"{directory}: {kind} is not a masked language model, it has no head that fills blanks")
     return config
 
@@ -124,7 +131,8 @@ def _model(directory: Path, config: PreTrainedConfig, device: torch.device) -> P
             )
         raise BadInput(f"{directory}: has no weights, model.safetensors is missing")
     try:
-        model, report = from_directory(AutoModelForMaskedLM, directory, config=config)
+        auto = AutoModelForCausalLM if config.model_type == PERMUTED else AutoModelForMaskedLM
+        model, report = from_directory(auto, directory, config=config)
     except (RuntimeError, ValueError, OSError) as error:
         raise Damaged(f"{directory}: the weights do not fit config.json: {error}") from error
     _check_complete(directory, report)

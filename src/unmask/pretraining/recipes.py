@@ -37,6 +37,7 @@ KINDS = {
     "roberta": Kind("roberta"),
     "ernie": Kind("ernie", {"policy": "token until 0.33; phrase until 0.67; entity", "rate": "0.15"}),
     "xlm-r": Kind("xlm-roberta", {"smoothing": 0.3}),
+    "xlm-r-xl": Kind("xlm-roberta-xl", {"smoothing": 0.3}),
     "pmi": Kind("bert", {"policy": "collocation", "rate": "0.15"}),
     "causal": Kind("gpt2", {"objective": "causal", "policy": None, "rate": None}),
     "diffusion": Kind("modernbert", {"objective": "diffusion", "policy": "diffusion", "rate": None}),
@@ -50,6 +51,7 @@ KINDS = {
         "deberta-v3", {"objective": "replaced-disentangled", "policy": "token mask=1 random=0", "rate": "0.15"}
     ),
     "xlnet": Kind("xlnet", {"objective": "permuted", "policy": "permutation", "rate": None}),
+    "mpnet": Kind("mpnet", {"objective": "masked-permuted", "policy": "masked-permutation", "rate": "0.15"}),
     "t5": Kind("t5", {"objective": "seq2seq", "policy": "sentinel", "rate": "0.15"}),
 }
 
@@ -62,6 +64,7 @@ PAPERS = {
     "roberta": "RoBERTa, Liu et al. 2019",
     "ernie": "ERNIE, Sun et al. 2019",
     "xlm-r": "XLM-R, Conneau et al. 2020",
+    "xlm-r-xl": "XLM-R XL, Goyal et al. 2021",
     "pmi": "PMI-masking, Levine et al. 2021",
     "causal": "GPT-2, Radford et al. 2019",
     "diffusion": "MDLM, Sahoo et al. 2024",
@@ -71,6 +74,7 @@ PAPERS = {
     "electra": "ELECTRA, Clark et al. 2020",
     "deberta-v3": "DeBERTaV3, He et al. 2021",
     "xlnet": "XLNet, Yang et al. 2019",
+    "mpnet": "MPNet, Song et al. 2020",
     "t5": "T5, Raffel et al. 2020",
 }
 

@@ -121,19 +121,20 @@ def pretrain(
         data: A data directory made by prepare; of a run that goes on, where its data is now, if it has moved.
         out: The run directory to write.
         recipe: The model and how it is trained: a size (tiny, mini, small, base), a kind or both (electra-tiny); mini
-            if not given. Kinds: modernbert, bert, bert-wwm (whole-word masking), roberta, ernie, xlm-r, pmi
-            (PMI-masking), spanbert (SBO), deberta, electra (RTD), deberta-v3 (RTD, GDES), xlnet (PLM), t5 (span
-            corruption), diffusion (MDLM), causal (CLM, GPT-2), causal-then-mlm.
+            if not given. Kinds: modernbert, bert, bert-wwm (whole-word masking), roberta, ernie, xlm-r, xlm-r-xl,
+            pmi (PMI-masking), spanbert (SBO), deberta, electra (RTD), deberta-v3 (RTD, GDES), xlnet (PLM), mpnet
+            (masked and permuted), t5 (span corruption), diffusion (MDLM), causal (CLM, GPT-2), causal-then-mlm.
         minutes: The budget in minutes, of the whole run.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         epochs: The budget in passes over the data.
         objective: What is learnt, if not the recipe's own: mlm, spans (SBO), replaced (RTD), replaced-disentangled
-            (GDES), permuted (PLM), seq2seq (span-corruption), diffusion (MDLM), causal (CLM), each by either name;
-            "mlm 0.7, causal 0.3" mixes them, "causal until 0.25; mlm" lets one follow the other.
+            (GDES), permuted (PLM), masked-permuted (MPNet), seq2seq (span-corruption), diffusion (MDLM), causal (CLM),
+            each by either name; "mlm 0.7, causal 0.3" mixes them, "causal until 0.25; mlm" lets one follow the other.
         policy: What is hidden: token (BERT's 80/10/10), word (whole-word masking), span (SpanBERT), ngram (DeBERTa),
             entity and phrase (ERNIE), collocation (PMI-masking), sentinel (T5's span corruption), permutation (XLNet's
-            PLM), diffusion (MDLM, LLaDA); "span 0.7, token 0.3" mixes them, "token until 0.5; word" lets one follow.
+            PLM), masked-permutation (MPNet), diffusion (MDLM, LLaDA); "span 0.7, token 0.3" mixes them, "token until
+            0.5; word" lets one follow.
         rate: How much is hidden: 0.15, or a schedule such as "linear 0.3 0.15".
         phrases: A file with a phrase a line for entity, phrase and collocation, instead of what the data marks, or what
             is mined from it where it marks nothing.

@@ -31,10 +31,11 @@ def evaluate(
     """Measure how well a model restores hidden tokens of held-out text.
 
     The hidden positions are fixed by the data, the tokenizer, the length, the rate and the seed, so that
-    models compare on the same blanks; bits per byte compare models whose tokenizers differ.
+    models compare on the same blanks; bits per byte compare models whose tokenizers differ. XLNet and MPNet, which can
+    predict hidden tokens one after another, are measured both ways, with what the difference is worth.
 
     Args:
-        model: A run, or any directory with a masked language model of transformers.
+        model: A run, or any directory with a masked language model or an XLNet of transformers.
         data: A data directory made by prepare.
         length: Tokens in a row, the two that open and close it among them.
         seed: Which positions are hidden.
