@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.errors import BadInput
-from unmask.inference.windows import read_windows, windows_over
+from unmask.tokens.windows import read_windows, windows_over
 
 TOKENS, ROOM = st.integers(0, 600), st.integers(1, 100)
 
