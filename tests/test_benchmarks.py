@@ -27,6 +27,7 @@ SCRIPTS = (
     "kinds",
     "limits",
     "loader",
+    "long_texts",
     "memory",
     "overhead",
     "policies",
