@@ -364,7 +364,9 @@ class Planned:
 
     recipe: str
     vocabulary: int
-    length: int
+    length: int  # of the blocks, in the beginning
+    longest: int  # of the blocks, in the end: what the model takes
+    blocks: str  # of a step, in words
     batch_size: int
     micro_batch: int
     hardware: str

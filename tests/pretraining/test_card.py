@@ -21,6 +21,7 @@ FINISHED = FinishedRun(
     description={"unmask": "0.1.0", "seed": 3, "computing": {"precision": "float32"}},
     parameters=1234,
     step=40,
+    progress=1.0,
     steps=40,
     tokens=5678,
     seconds=9.0,

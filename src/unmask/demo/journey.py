@@ -131,7 +131,9 @@ def untrained_model(dataset: Dataset, recipe: Recipe, seed: int) -> LoadedModel:
     pretraining = Pretraining.of(dataset, recipe, seed)
     model = pretraining.objective.masked_lm(pretraining.learner())
     assert model is not None
-    return LoadedModel(dataset.path, model.eval(), dataset.tokenizer(), dataset.vocabulary, recipe.settings.length)
+    return LoadedModel(
+        dataset.path, model.eval(), dataset.tokenizer(), dataset.vocabulary, recipe.settings.lengths.longest
+    )
 
 
 def improvement(run: Path, evaluated: Evaluated) -> Padding:

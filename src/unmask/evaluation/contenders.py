@@ -80,7 +80,7 @@ def recipe_contender(
         budget=budget,
         masked=run / (GENERATOR if GENERATOR in exported else MODEL) if restores else None,
         probed=run / MODEL,
-        length=recipe.settings.length,
+        length=recipe.settings.lengths.longest,
         tokenizer=tokenizer_digest(dataset.tokenizer()),
         pretraining=pretraining,
         bound="bound" in objective.terms,

@@ -5,8 +5,8 @@ gets what the dense mask would have given, computed over
 
 - each document by itself, documents of one length that follow each other at once: the work grows with the squares of
   their lengths instead of the square of the row's;
-- stretches of a row, each with the window around it, where a layer sees a window only (Longformer, Beltagy et al. 2020):
-  the work grows with the length.
+- stretches of a row, each with the window around it, where a layer sees a window only (Longformer, Beltagy et al.
+  2020): the work grows with the length.
 
 Where a row is so short that the whole of it takes less time than its parts, the mask is made as ever.
 """
@@ -117,7 +117,7 @@ class SeenMask(Tensor):
             return seen.dense
         rows, length = seen.documents.shape
         shape = torch.ones((), dtype=torch.bool).expand(rows, 1, length, length)  # one byte of memory
-        mask = cast(SeenMask, shape.as_subclass(cls))
+        mask = shape.as_subclass(cls)
         mask.seen = seen
         return mask
 
@@ -142,7 +142,8 @@ def attend(seen: Seen, query: Tensor, key: Tensor, value: Tensor, **options: Any
     attention = partial(F.scaled_dot_product_attention, **options)
     tokens = [states.transpose(1, 2).flatten(0, 1) for states in (query, key, value)]  # T H D
     way = attend_documents if seen.window is None else attend_windows
-    return way(seen, tokens, attention).unflatten(0, seen.documents.shape).transpose(1, 2)
+    states = way(seen, tokens, attention)
+    return states.view(*seen.documents.shape, *states.shape[1:]).transpose(1, 2)
 
 
 def attend_documents(seen: Seen, tokens: list[Tensor], attention: Any) -> Tensor:

@@ -95,7 +95,8 @@ def recipe_named(name: str, **changes: Any) -> Recipe:
     usual = replace(usual, optimizing=usual.optimizing.slower(KINDS[kind].slower))
     settings = replace(usual, **{**KINDS[kind].settings, **changes})
     curriculum = parse_curriculum(settings.objective)
-    settings = replace(settings, objective=str(curriculum))  # by its own names, whatever it was asked for by
+    # by its own names, whatever it was asked for by
+    settings = replace(settings, objective=str(curriculum), length=settings.lengths.setting)
     for objective in curriculum.objectives:
         if objective.families is not None and KINDS[kind].family not in objective.families:
             fitting = ", ".join(other for other, definition in KINDS.items() if definition.family in objective.families)
@@ -138,8 +139,17 @@ def with_fitting_policy(settings: PretrainSettings, curriculum: Curriculum, rate
 SETTINGS = {
     "tiny": PretrainSettings(batch_size=32, micro_batch=32),
     "mini": PretrainSettings(batch_size=32, micro_batch=32),
-    "small": PretrainSettings(batch_size=32, micro_batch=16, optimizing=Optimizing(muon_lr=2e-2, adamw_lr=2e-3)),
+    # the last tenth on long blocks, as BERT was trained (Devlin et al. 2019, A.2)
+    "small": PretrainSettings(
+        length="128 until 0.9; 1024",
+        batch_size=32,
+        micro_batch=16,
+        optimizing=Optimizing(muon_lr=2e-2, adamw_lr=2e-3),
+    ),
     "base": PretrainSettings(
-        length=512, batch_size=64, micro_batch=8, optimizing=Optimizing(muon_lr=1e-2, adamw_lr=1e-3)
+        length="512 until 0.9; 1024",
+        batch_size=64,
+        micro_batch=8,
+        optimizing=Optimizing(muon_lr=1e-2, adamw_lr=1e-3),
     ),
 }

@@ -267,6 +267,7 @@ def _finished_run(
         description=run.description,
         parameters=session.parameters,
         step=step,
+        progress=session.pacer.timetable.progress(max(0, step - 1)),
         steps=position.step,
         tokens=position.tokens,
         seconds=position.seconds,

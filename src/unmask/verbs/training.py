@@ -27,7 +27,7 @@ def plan(
     steps: int | None = None,
     tokens: int | None = None,
     epochs: float | None = None,
-    length: int | None = None,
+    length: int | str | None = None,
     batch_size: int | None = None,
     micro_batch: int | None = None,
     compare: Location | None = None,
@@ -49,8 +49,8 @@ def plan(
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         epochs: The budget in passes over the data.
-        length: Tokens in a block.
-        batch_size: Blocks in a step.
+        length: Tokens in a block: 128, or longer ones in the end, "128 until 0.9; 1024", as small and base have them.
+        batch_size: Blocks in a step; of the first length, where others follow, in fewer blocks and as many tokens.
         micro_batch: Blocks in a micro-batch.
         compare: A run, whose recipe is planned and compared with what it really took.
     """
@@ -94,7 +94,7 @@ def pretrain(
     phrases: Location | None = None,
     static_masks: bool = False,
     init: str | None = None,
-    length: int | None = None,
+    length: int | str | None = None,
     batch_size: int | None = None,
     micro_batch: int | None = None,
     seed: int | None = None,
@@ -142,8 +142,8 @@ def pretrain(
         init: What a fresh model knows beforehand: informed (if not given: how frequent tokens are, which are alike by
             what stands beside them, and heads that look at neighbours), vectors, neighbours or frequencies (one of
             these, and frequencies), or random (nothing, as published).
-        length: Tokens in a block.
-        batch_size: Blocks in a step.
+        length: Tokens in a block: 128, or longer ones in the end, "128 until 0.9; 1024", as small and base have them.
+        batch_size: Blocks in a step; of the first length, where others follow, in fewer blocks and as many tokens.
         micro_batch: Blocks in a micro-batch: what is computed at once, and what processes share out; if not given the
             recipe's, or fewer so that each process has its share.
         seed: Where the weights, the order of the blocks and the hidden positions come from; 0 if not given.

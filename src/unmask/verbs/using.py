@@ -62,7 +62,7 @@ def compare(
     probe_texts: Location | None = None,
     probe_tags: Location | None = None,
     phrases: Location | None = None,
-    length: int | None = None,
+    length: int | str | None = None,
     batch_size: int | None = None,
     seed: int = 0,
     resume: bool = False,
@@ -84,7 +84,7 @@ def compare(
         probe_texts: A JSONL file with a text and its label on each line, for a probe of your own.
         probe_tags: A file with a token, a tab and its tag on each line, blank lines between sentences, for another.
         phrases: A file with a phrase a line, for recipes that hide phrases; without it they are mined from the data.
-        length: Tokens in a block.
+        length: Tokens in a block: 128, or longer ones in the end, "128 until 0.9; 1024".
         batch_size: Blocks in a step.
         seed: Where the weights, the order of the blocks and the hidden positions come from.
         resume: Go on with the comparison that is already there.
