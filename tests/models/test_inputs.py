@@ -6,6 +6,7 @@ import torch
 from transformers import PreTrainedModel
 from transformers.models.mpnet.modeling_mpnet import create_position_ids_from_input_ids
 
+from unmask.models.attention import SeenMask
 from unmask.models.families.architectures import ARCHITECTURES, MASKED
 from unmask.models.families.family import FAMILIES
 from unmask.models.families.sizes import SIZES
@@ -121,3 +122,44 @@ def test_from_left_to_right_nothing_later_is_seen(family: str, rows: list[np.nda
     )
     torch.testing.assert_close(after[:place], before[:place], rtol=0, atol=1e-6)
     assert not torch.allclose(after[place], before[place], atol=1e-4)
+
+
+DOCUMENTS = [RNG.integers(5, 211, size) for size in (60, 17, 60, 60, 41, 3, 58, 60, 60, 60)]
+
+
+@pytest.mark.parametrize("family", MASKABLE)
+def test_in_a_long_row_attention_looks_at_what_may_be_seen_and_logits_are_the_document_s_own(
+    family: str, make: Make
+) -> None:
+    model = make(family)
+    inputs = as_inputs(model, batch(DOCUMENTS, DOCUMENTS[::-1], width=500))
+    masks = inputs["attention_mask"]
+    kinds = {type(mask) for mask in (masks.values() if isinstance(masks, dict) else [masks])}
+    assert kinds == {SeenMask}
+    logits = model(**inputs).logits
+    for row, documents in enumerate((DOCUMENTS, DOCUMENTS[::-1])):
+        begin = 0
+        for document in documents:
+            alone = model(input_ids=torch.tensor(document)[None]).logits[0]
+            torch.testing.assert_close(logits[row, begin : begin + len(document)], alone, rtol=0, atol=1e-5)
+            begin += len(document)
+
+
+@pytest.mark.parametrize("size", [400, 250])
+def test_windows_of_rows_of_one_document_are_looked_through_without_a_mask(size: int, make: Make) -> None:
+    model = make("modernbert")
+    document = RNG.integers(5, 211, size)
+    inputs = as_inputs(model, batch([document], [document], width=400))
+    masks = inputs["attention_mask"]
+    assert type(masks["sliding_attention"]) is SeenMask
+    assert (masks["full_attention"] is None) == (size == 400), "where all is seen there is nothing to mask"
+    alone = model(input_ids=torch.tensor(document)[None]).logits[0]
+    for logits in model(**inputs).logits[:, :size]:
+        torch.testing.assert_close(logits, alone, rtol=0, atol=1e-5)
+
+
+def test_layers_that_are_compiled_have_the_dense_mask_which_is_the_same_for_every_packing(make: Make) -> None:
+    model = make("bert")
+    for layer in model.base_model.encoder.layer:
+        layer.compile(backend="eager")
+    assert type(as_inputs(model, batch(DOCUMENTS, width=500))["attention_mask"]) is torch.Tensor

@@ -62,7 +62,7 @@ def compare(
     probe_texts: Location | None = None,
     probe_tags: Location | None = None,
     phrases: Location | None = None,
-    length: int | str | None = None,
+    length: str | int | None = None,
     batch_size: int | None = None,
     seed: int = 0,
     resume: bool = False,
