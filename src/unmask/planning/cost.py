@@ -85,13 +85,14 @@ def cost_of(pretraining: Pretraining, *, steps: int = 1000) -> Cost:
     with torch.device("meta"):
         learner = pretraining.learner(fresh=False).train()
     optimizer = Optimizer(learner, pretraining.recipe.settings.optimizing)
+    looks = _looks(feed)
     try:
-        costs = [micro_batch_cost(learner, micro_batch, vocabulary) for micro_batch, _ in _looks(feed)]
+        costs = [micro_batch_cost(learner, micro_batch, vocabulary) for micro_batch, _ in looks]
     except (RuntimeError, NotImplementedError):  # an objective that draws or compares needs numbers: a few rows of them
         computed, small = pretraining.learner(fresh=False).train(), _few_rows(feed)
         factor = feed.preparer.micro_batch / small.preparer.micro_batch
         costs = [micro_batch_cost(computed, micro_batch, vocabulary).times(factor) for micro_batch, _ in _looks(small)]
-    shares = [share for _, share in _looks(feed)]
+    shares = [share for _, share in looks]
     muon = [matrix for part in optimizer.parts if isinstance(part.optimizer, Muon) for matrix in part.parameters]
     return Cost(
         parameters=sum(parameter.numel() for parameter in learner.parameters()),
