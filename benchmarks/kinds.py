@@ -130,7 +130,7 @@ def main(
         runs = {init: trial.figures(out, recording=recording) for init, trial in trials.items()}
         if ways := {init: run for init, run in runs.items() if run is not None}:
             found[kind] = ways
-    length = min(HELD_OUT_LENGTH, recipe_named(size).settings.length)
+    length = min(HELD_OUT_LENGTH, recipe_named(size).settings.lengths.longest)
     report(found, unigram_loss(data, length))
     report_detectors({kind: ways for kind, ways in found.items() if detects(kind, size)})
 

@@ -33,10 +33,10 @@ POLICIES: tuple[Name, ...] = ("token", "word", "span", "ngram", "collocation")
 def hardness(data: Path, out: Path, recipe: Recipe) -> dict[str, Figures]:
     """How hard each policy is, by its name."""
     settings = recipe.settings
-    digest = key(POLICIES, settings.rate, settings.length, Dataset.open(data).fingerprint)
+    digest = key(POLICIES, settings.rate, settings.lengths.first, Dataset.open(data).fingerprint)
 
     def run() -> Figures:
-        return to_plain(asdict(measure_hardness(data, POLICIES, rate=settings.rate, length=settings.length)))
+        return to_plain(asdict(measure_hardness(data, POLICIES, rate=settings.rate, length=settings.lengths.first)))
 
     return {each["policy"]: each for each in kept(out, f"hardness-{data.name}-{digest}", run)["policies"]}
 
