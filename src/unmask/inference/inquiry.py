@@ -15,6 +15,7 @@ from torch import Tensor
 
 from unmask.inference.ask import Question, ask
 from unmask.models.load import LoadedModel
+from unmask.progress import task
 
 TOGETHER = 64  # searches that share rounds: what they keep in mind is bounded too
 
@@ -55,18 +56,25 @@ def side_by_side(searches: Sequence[Search[Found]]) -> Search[list[Found]]:
 def run_searches(lm: LoadedModel, searches: Sequence[Search[Found]], *, title: str = "Asking") -> list[Found]:
     """What the searches find by asking a model."""
     found: list[Found] = []
-    for begin in range(0, len(searches), TOGETHER):
-        rounds = side_by_side(searches[begin : begin + TOGETHER])
-        try:
-            inquiries = next(rounds)
-            while True:
-                inquiries = rounds.send(_answers(lm, inquiries, title))
-        except StopIteration as over:
-            found += over.value
+    with task(title, total=len(searches)) as step:
+        for begin in range(0, len(searches), TOGETHER):
+            together = searches[begin : begin + TOGETHER]
+            found += _run_rounds(lm, side_by_side(together))
+            step(len(together))
     return found
 
 
-def _answers(lm: LoadedModel, inquiries: Sequence[Inquiry], title: str) -> list[Any]:
+def _run_rounds(lm: LoadedModel, rounds: Search[list[Found]]) -> list[Found]:
+    try:
+        inquiries = next(rounds)
+        while True:
+            inquiries = rounds.send(_answers(lm, inquiries))
+    except StopIteration as over:
+        found: list[Found] = over.value
+        return found
+
+
+def _answers(lm: LoadedModel, inquiries: Sequence[Inquiry]) -> list[Any]:
     """What is kept of the answers to a round; rows that are the same are asked once."""
     askers: dict[bytes, list[int]] = {}
     for number, inquiry in enumerate(inquiries):
@@ -79,7 +87,7 @@ def _answers(lm: LoadedModel, inquiries: Sequence[Inquiry], title: str) -> list[
         places.append(np.split(inverse, np.cumsum([len(each) for each in asked])[:-1]))
     answers: list[Any] = [None] * len(inquiries)
     groups = list(askers.values())
-    for row, log_probabilities in ask(lm, rows, title=title):
+    for row, log_probabilities in ask(lm, rows, title=None):
         for number, place in zip(groups[row], places[row], strict=True):
             answers[number] = inquiries[number].read(log_probabilities[place.tolist()])
     return answers
