@@ -24,6 +24,8 @@ FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = (
     "ablation",
     "families",
+    "filling",
+    "joint",
     "kinds",
     "limits",
     "loader",

@@ -6,7 +6,7 @@ In: a result of `unmask.results`. Out: something a console prints, at 80 columns
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import singledispatch
 from math import isfinite, log
@@ -20,13 +20,14 @@ from rich.text import Text
 
 from unmask.console.documents import document_counts, first_names, office_hint
 from unmask.console.examination import Verbatim, draw_examination
+from unmask.console.filling import draw_filled
 from unmask.console.hiding import draw_audit, draw_hardness, draw_legend, draw_shown
 from unmask.console.layout import draw_page, draw_table, fact_line, next_command, next_commands, title_line
 from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
 from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.files import free_place
-from unmask.quantities import format_bar, format_bytes, format_duration, format_probability, spell_counts, with_interval
+from unmask.quantities import format_bytes, format_duration, spell_counts, with_interval
 from unmask.results import (
     Audited,
     Breakdown,
@@ -39,7 +40,6 @@ from unmask.results import (
     Examined,
     Exported,
     Filled,
-    Guess,
     Hardness,
     Planned,
     Prepared,
@@ -70,7 +70,7 @@ def result_pages(result: object) -> Iterator[RenderableType]:
 class Coloured:
     """Text that is drawn another way where there is no colour."""
 
-    draw: Callable[[int, bool], Text]  # (width, colour)
+    draw: Callable[[int, bool], RenderableType]  # (width, colour)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Draw it for this console."""
@@ -209,11 +209,7 @@ def _(result: Exported) -> RenderableType:
 
 @draw_result.register
 def _(result: Filled) -> RenderableType:
-    sections: list[RenderableType] = [_completed_text(result)]
-    several = len(result.blanks) > 1
-    for number, guesses in enumerate(result.blanks, start=1):
-        sections.append(_guesses(guesses, f"blank {number}" if several else ""))
-    return draw_page(*sections)
+    return Coloured(lambda width, colour: draw_filled(result, colour=colour))
 
 
 @draw_result.register
@@ -335,23 +331,6 @@ def _(result: Demonstrated) -> RenderableType:
         next_command(f"unmask prepare my_texts/ --out {my_data}"),
         next_command(train_command(my_data, out=my_run)),
     )
-
-
-def _completed_text(result: Filled) -> Text:
-    """The completed text, the filled words standing out."""
-    text = Text(result.completed)
-    for start, end in result.places:
-        text.stylize("bold green underline", start, end)
-    return text
-
-
-def _guesses(guesses: Iterable[Guess], title: str) -> Table:
-    grid = Table(box=None, show_header=False, title=title or None, title_justify="left", padding=(0, 1))
-    for style, justify in (("bold", "left"), ("", "right"), ("green", "left")):
-        grid.add_column(style=style, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for guess in guesses:
-        grid.add_row(Text(guess.token), format_probability(guess.probability), format_bar(guess.probability))
-    return grid
 
 
 def _breakdowns(title: str, breakdowns: dict[str, Breakdown]) -> Table:

@@ -12,11 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
 from unmask.errors import BadInput
 from unmask.models.load import LoadedModel, load_model
 from unmask.models.locate import model_directory
-from unmask.results import Filled
+from unmask.results import Explained, Filled
+
+if TYPE_CHECKING:  # what fills is loaded with the first question
+    from unmask.inference.fill import FillSettings
 
 
 def load(path: str | Path, *, device: str | None = None, precision: str = "float32") -> Model:
@@ -43,14 +47,23 @@ class Model:
         """The masked language model, which fills blanks."""
         return load_model(self.path, device=self.device, precision=self.precision)
 
-    def fill(self, *texts: str, top: int = 5, targets: Sequence[str] = ()) -> list[Filled]:
-        """Fill the blanks of texts; a text that cannot be filled is refused before the model is asked."""
+    def fill(self, *texts: str, **settings: Unpack[FillSettings]) -> list[Filled]:
+        """Fill the blanks of texts; a text that cannot be filled is refused before the model is asked.
+
+        Settings: top, targets, on_long, pieces, explain, as `unmask.fill` has them.
+        """
         from unmask.inference.fill import fill_blanks
 
-        return fill_blanks(self.masked, texts, top=top, targets=targets)
+        return fill_blanks(self.masked, texts, **settings)
 
-    def fill_each(self, texts: Sequence[str], *, top: int = 5, targets: Sequence[str] = ()) -> list[Filled | BadInput]:
+    def fill_each(self, texts: Sequence[str], **settings: Unpack[FillSettings]) -> list[Filled | BadInput]:
         """Fill the blanks of texts; in the place of one that cannot be filled, what is wrong with it."""
         from unmask.inference.fill import fill_good
 
-        return fill_good(self.masked, texts, top=top, targets=targets)
+        return fill_good(self.masked, texts, **settings)
+
+    def explain(self, text: str, **settings: Unpack[FillSettings]) -> tuple[Explained, ...]:
+        """Which words of a text mattered for what its blanks are filled with."""
+        settings["explain"] = True
+        (filled,) = self.fill(text, **settings)
+        return filled.explained

@@ -71,3 +71,15 @@ def read_windows(tokens: int, room: int | None, on_long: OnLong = "windows") -> 
     if on_long == "cut":
         return Reading([Window(0, room, 0, room)], tokens, tokens - room)
     return Reading(windows_over(tokens, room), tokens, 0)
+
+
+def window_around(first: int, last: int, tokens: int, room: int | None) -> tuple[int, int]:
+    """The stretch of a text that a row has room for and in which the tokens from first to last stand in the middle.
+
+    >>> window_around(0, 1, 100, 10), window_around(50, 52, 100, 10), window_around(99, 100, 100, 10)
+    ((0, 10), (46, 56), (90, 100))
+    """
+    if room is None or tokens <= room:
+        return 0, tokens
+    begin = min(max(0, (first + last - room) // 2), tokens - room)
+    return begin, begin + room

@@ -123,22 +123,29 @@ def fill(
     *texts: str,
     top: int = 5,
     targets: tuple[str, ...] = (),
+    pieces: str = "1-4",
+    explain: bool = False,
+    on_long: Literal["windows", "error", "cut"] = "windows",
     field: str | None = None,
     out: Location | None = None,
     device: str | None = None,
     precision: Literal["float32", "bfloat16", "float16"] = "float32",
 ) -> Iterator[Filled | Written]:
-    """Fill the blanks of texts, with probabilities.
+    """Fill the blanks of texts, with probabilities; several blanks agree.
 
-    A blank is [MASK], or the model's own mask token. Several blanks are each filled on their own. The text is
-    completed with the likeliest word of each. Tokens that go on with a word are offered after a letter only;
+    A blank is [MASK], a token, or [MASK:word], a word of one or several. The text is completed with what its blanks
+    agree on: two by the joint distribution nearest to what the model says of each, more by a search in several orders;
+    what each says on its own stands beside it. Tokens that go on with a word are offered after a letter only;
     probabilities are over the whole vocabulary. Lines that cannot be filled are named at the end (exit code 3).
 
     Args:
         model: A run, or any directory with a masked language model of transformers.
         texts: Texts with blanks, a file of them (a text a line, or .jsonl), or - for standard input.
-        top: How many candidates for each blank.
-        targets: Only these words, the likeliest first; they come after the texts.
+        top: How many candidates for each blank, and for all together.
+        targets: Only these words, of any number of tokens, the likeliest first; they come after the texts.
+        pieces: How many tokens a word may have where [MASK:word] stands, such as 2 or 1-4.
+        explain: Tell which words of the context mattered, each being replaced by others that could stand there.
+        on_long: A text longer than the model takes is read in windows around its blanks, refused, or cut.
         field: The field of JSON lines that holds the text; text if not given.
         out: A file to write, a line of JSON for each text; the same command goes on where it was stopped.
         device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
@@ -149,10 +156,12 @@ def fill(
     asked = _model_to_ask(model, device, precision)
 
     def answer(texts: list[str]) -> Answers[Filled]:
-        for filled in asked.fill_each(texts, top=top, targets=targets):
+        each = asked.fill_each(texts, top=top, targets=targets, pieces=pieces, explain=explain, on_long=on_long)
+        for filled in each:
             yield filled if isinstance(filled, BadInput) else [filled]
 
-    settings = {"model": asked.path, "top": top, "targets": targets, "precision": precision}
+    settings = {"model": asked.path, "precision": precision, "top": top, "targets": targets, "pieces": pieces}
+    settings |= {"explain": explain, "on_long": on_long}
     return answer_texts(texts, answer, done="filled", field=field, out=path_of(out), settings=settings)
 
 
