@@ -21,6 +21,7 @@ VERBS = [
     "evaluate",
     "compare",
     "fill",
+    "score",
     "export",
     "doctor",
     "completion",
@@ -60,6 +61,8 @@ RESULTS = {
     "GpuStatus",
     "CompletionScript",
     "Written",
+    "Scored",
+    "TokenSurprisal",
     "Exported",
 }
 ERRORS = {

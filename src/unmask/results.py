@@ -527,5 +527,35 @@ class Exported:
     speed: float | None = None  # how many times as fast as torch here, taking turns
 
 
+@dataclass(frozen=True)
+class TokenSurprisal:
+    """A token of a text, and how little it was expected."""
+
+    token: str  # as the vocabulary spells it
+    start: int  # its first character in the text
+    end: int  # and the one after its last
+    bits: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """How likely a model finds a text, in nats; more is likelier."""
+
+    text: str
+    method: str  # pseudo, with the stride where there is one; likelihood; bound
+    score: float  # the sum over its tokens
+    per_token: float
+    per_word: float
+    bits_per_byte: float  # the sum in bits, less is likelier
+    tokens: int  # that were scored
+    words: int  # as the tokenizer has them
+    unknown: int = 0  # tokens that stand for what is not in the vocabulary
+    tokens_read: int  # a prefix's and a suffix's among them
+    windows: int
+    cut: int = 0  # tokens that were not read
+    error: float | None = None  # of a bound: the standard error of the sum, which is an average over draws
+    surprisals: tuple[TokenSurprisal, ...] = ()  # where asked for
+
+
 if not TYPE_CHECKING:  # a type checker sees the classes as they stand, and could not follow this
     __all__ = [name for name, value in globals().items() if is_dataclass(value)]

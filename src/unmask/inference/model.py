@@ -9,14 +9,18 @@ nothing is loaded twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from unmask.errors import BadInput
 from unmask.models.load import LoadedModel, load_model
 from unmask.models.locate import model_directory
-from unmask.results import Filled
+from unmask.results import Filled, Scored
+
+if TYPE_CHECKING:
+    from unmask.inference.score import Scorer
 
 
 def load(path: str | Path, *, device: str | None = None, precision: str = "float32") -> Model:
@@ -54,3 +58,28 @@ class Model:
         from unmask.inference.fill import fill_good
 
         return fill_good(self.masked, texts, top=top, targets=targets)
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """What says how likely a text is: the masked language model, or one that reads from left to right."""
+        from unmask.inference.score import Scorer, trained_method
+        from unmask.models.load_causal import is_causal_lm, load_causal
+
+        if is_causal_lm(self.path):
+            return Scorer(load_causal(self.path, device=self.device, precision=self.precision), "likelihood")
+        return Scorer(self.masked, trained_method(self.path) or "pseudo")
+
+    def score(self, *texts: str, **settings: Any) -> list[Scored]:
+        """How likely texts are; the settings are those of the verb. One that cannot be scored is refused."""
+        results = []
+        for text, scored in zip(texts, self.score_each(texts, **settings), strict=True):
+            if isinstance(scored, BadInput):
+                raise BadInput(f"{text[:40]!r}: {scored}")
+            results.append(scored)
+        return results
+
+    def score_each(self, texts: Sequence[str], **settings: Any) -> Iterator[Scored | BadInput]:
+        """How likely texts are, in their order; in the place of one that cannot be scored, what is wrong with it."""
+        from unmask.inference.score import ScoreSettings
+
+        return self.scorer.score(texts, ScoreSettings(**settings))

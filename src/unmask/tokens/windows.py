@@ -10,6 +10,7 @@ every token is judged once, in the window where it has most context on its poore
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -62,7 +63,27 @@ def windows_over(tokens: int, room: int) -> list[Window]:
     ]
 
 
-def read_windows(tokens: int, room: int | None, on_long: OnLong = "windows") -> Reading:
+def windows_to_the_right(tokens: int, room: int) -> list[Window]:
+    """Windows for what is read from left to right: each judges what follows the one before, half a row in sight.
+
+    >>> windows_to_the_right(10, 6)
+    [Window(begin=0, end=6, first=0, last=6), Window(begin=3, end=9, first=6, last=9), Window(begin=4, end=10, \
+first=9, last=10)]
+    """
+    windows = [Window(0, min(tokens, room), 0, min(tokens, room))]
+    step = max(1, room - room // 2)
+    while (judged := windows[-1].last) < tokens:
+        end = min(tokens, judged + step)
+        windows.append(Window(end - room, end, judged, end))
+    return windows
+
+
+def read_windows(
+    tokens: int,
+    room: int | None,
+    on_long: OnLong = "windows",
+    over: Callable[[int, int], list[Window]] = windows_over,
+) -> Reading:
     """How a text of so many tokens is read where a row has room for so many; None is a row without an end."""
     if room is None or tokens <= room:
         return Reading([Window(0, tokens, 0, tokens)], tokens, 0)
@@ -70,4 +91,4 @@ def read_windows(tokens: int, room: int | None, on_long: OnLong = "windows") -> 
         raise BadInput(f"{tokens:,} tokens, but this model takes {room:,}; without --on-long error it reads windows")
     if on_long == "cut":
         return Reading([Window(0, room, 0, room)], tokens, tokens - room)
-    return Reading(windows_over(tokens, room), tokens, 0)
+    return Reading(over(tokens, room), tokens, 0)

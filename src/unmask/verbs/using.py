@@ -146,7 +146,7 @@ def fill(
     """
     if not texts:
         raise BadInput('nothing to fill: give a text with a blank, such as "Paris is in [MASK]."')
-    asked = _model_to_ask(model, device, precision)
+    asked = model_to_ask(model, device, precision)
 
     def answer(texts: list[str]) -> Answers[Filled]:
         for filled in asked.fill_each(texts, top=top, targets=targets):
@@ -156,10 +156,11 @@ def fill(
     return answer_texts(texts, answer, done="filled", field=field, out=path_of(out), settings=settings)
 
 
-def _model_to_ask(model: Location, device: str | None, precision: str) -> Model:
+def model_to_ask(model: Location, device: str | None, precision: str) -> Model:
+    """A model that answers; a wrong path is told before anything heavy is loaded."""
     from unmask.models.locate import model_directory
 
-    model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
+    model_directory(Path(model))
     from unmask.inference.model import load
 
     return load(model, device=device, precision=precision)
