@@ -63,6 +63,7 @@ RESULTS = {
     "Written",
     "Scored",
     "TokenSurprisal",
+    "Rescored",
     "Exported",
 }
 ERRORS = {

@@ -557,5 +557,23 @@ class Scored:
     surprisals: tuple[TokenSurprisal, ...] = ()  # where asked for
 
 
+@dataclass(frozen=True, kw_only=True)
+class Rescored:
+    """Lists of candidates in a new order: judged on half of them, by a weight that was chosen on the other half."""
+
+    path: Path
+    method: str  # of the model's scores
+    measure: str  # accuracy, or word error rate
+    tuned_on: int  # lists: the first, the third, …
+    judged_on: int
+    weight: float  # of the model's score, in nats; a candidate's own counts once
+    before: Figure  # by the candidates' own scores
+    after: Figure  # by both
+    model_alone: Figure
+    oracle: float  # the best that can be chosen
+    fewer_errors: Figure  # before minus after, list by list
+    choices: tuple[int, ...]  # the place of the chosen candidate in each list, from 0
+
+
 if not TYPE_CHECKING:  # a type checker sees the classes as they stand, and could not follow this
     __all__ = [name for name, value in globals().items() if is_dataclass(value)]

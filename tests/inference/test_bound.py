@@ -69,7 +69,7 @@ def test_texts_of_one_length_are_compared_on_the_same_masks(loaded: LoadedModel)
     (passage,) = read_passages(loaded, ["the dog likes music"])
     assert isinstance(passage, Passage)
     places = []
-    for passage in (passage, replace(passage, ids=passage.ids[::-1].copy())):
-        reading = read_windows(len(passage.ids), None)
-        places.append([row.places.tolist() for row in bound_rows(0, passage, reading, loaded.vocabulary)])
+    for other in (passage, replace(passage, ids=passage.ids[::-1].copy())):
+        reading = read_windows(len(other.ids), None)
+        places.append([row.places.tolist() for row in bound_rows(0, other, reading, loaded.vocabulary)])
     assert places[0] == places[1]

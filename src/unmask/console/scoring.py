@@ -1,6 +1,6 @@
 """What a model finds likely, for people: scores, the surprisal of tokens.
 
-In: `Scored`. Out: what a console of rich prints, at 80 columns and without colour too.
+In: `Scored`, `Rescored`. Out: what a console of rich prints, at 80 columns and without colour too.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unmask.console.layout import draw_page
-from unmask.quantities import format_bar
-from unmask.results import Scored
+from unmask.console.layout import draw_page, draw_table, title_line
+from unmask.quantities import format_bar, with_interval
+from unmask.results import Rescored, Scored
 
 MOST_BITS = 20.0  # as long as a bar can be
 METHODS = {
@@ -51,3 +51,19 @@ def _surprisals(result: Scored) -> Table:
         share = min(1.0, token.bits / MOST_BITS)
         grid.add_row(Text(token.token), f"{token.bits:.2f} bits", format_bar(share))
     return grid
+
+
+def draw_rescored(result: Rescored) -> RenderableType:
+    """Before and after, and what the weight is."""
+    rows = [
+        ("by their own scores", *with_interval(result.before, ".1%")),
+        ("by the model's alone", *with_interval(result.model_alone, ".1%")),
+        ("by both", *with_interval(result.after, ".1%")),
+        ("the best there is", f"{result.oracle:.1%}", ""),
+        ("fewer errors, list by list", *with_interval(result.fewer_errors, ".1%")),
+    ]
+    halves = f"chosen on {result.tuned_on:,} lists and judged on the other {result.judged_on:,}"
+    return draw_page(
+        title_line("Rescored", result.path, f"weight {result.weight:.3g}, {halves}"),
+        draw_table(("", result.measure, "95 % interval"), rows, numbers=(1, 2)),
+    )
