@@ -64,6 +64,9 @@ RESULTS = {
     "Scored",
     "TokenSurprisal",
     "Rescored",
+    "Calibration",
+    "ReliabilityBin",
+    "Consistency",
     "Exported",
 }
 ERRORS = {

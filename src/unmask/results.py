@@ -100,6 +100,41 @@ class Breakdown:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReliabilityBin:
+    """Blanks whose best guess has a probability between two bounds."""
+
+    low: float
+    high: float
+    blanks: int
+    confidence: float  # the mean of those probabilities
+    accuracy: float  # how many of the guesses were right
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """Whether a model is as sure of its fills as it is right."""
+
+    blanks: int  # shown as the mask
+    error: Figure  # expected calibration error, of ten bins
+    confidence: float  # the mean probability of the best guess
+    bins: tuple[ReliabilityBin, ...]  # that have a blank
+    plot: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Consistency:
+    """How far answers depend on the order of asking; all in nats a hidden token."""
+
+    rows: int
+    tokens: int  # hidden in them
+    spread: Figure  # the standard deviation, over orders, of the log-probability of a row's hidden tokens
+    widest: Figure  # the best order beside the worst
+    loss: Figure  # the mean over orders
+    at_once: Figure  # the loss where no hidden token sees another
+    by_order: dict[str, Figure]  # the loss in each order
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dependence:
     """Nats a hidden token, predicted both ways: what it is worth to a model to know of each other what is hidden."""
 
@@ -127,6 +162,8 @@ class Evaluated:
     by_kind: dict[str, Breakdown]  # masked, random, kept; of XLNet nothing, which is what it sees there
     by_frequency: dict[str, Breakdown]
     dependence: Dependence | None = None  # of models that predict one after another too
+    calibration: Calibration | None = None  # none where nothing was shown as the mask
+    consistency: Consistency | None = None  # where asked for
 
 
 @dataclass(frozen=True)

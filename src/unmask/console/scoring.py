@@ -1,6 +1,6 @@
 """What a model finds likely, for people: scores, the surprisal of tokens.
 
-In: `Scored`, `Rescored`. Out: what a console of rich prints, at 80 columns and without colour too.
+In: `Scored`, `Rescored`, `Consistency`. Out: what a console of rich prints, at 80 columns and without colour too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from unmask.console.layout import draw_page, draw_table, title_line
 from unmask.quantities import format_bar, with_interval
-from unmask.results import Rescored, Scored
+from unmask.results import Consistency, Rescored, Scored
 
 MOST_BITS = 20.0  # as long as a bar can be
 METHODS = {
@@ -67,3 +67,16 @@ def draw_rescored(result: Rescored) -> RenderableType:
         title_line("Rescored", result.path, f"weight {result.weight:.3g}, {halves}"),
         draw_table(("", result.measure, "95 % interval"), rows, numbers=(1, 2)),
     )
+
+
+def draw_consistency(result: Consistency) -> RenderableType:
+    """How far answers depend on the order of asking."""
+    rows = [
+        ("spread over orders", *with_interval(result.spread, ".3f")),
+        ("best order beside the worst", *with_interval(result.widest, ".3f")),
+        ("loss, mean over orders", *with_interval(result.loss, ".3f")),
+        *((f"  {name}", *with_interval(figure, ".3f")) for name, figure in result.by_order.items()),
+        ("loss, all at once", *with_interval(result.at_once, ".3f")),
+    ]
+    head = f"order of asking, {result.rows:,} rows, {result.tokens:,} tokens"
+    return draw_table((head, "nats a token", "95 % interval"), rows, numbers=(1, 2))
