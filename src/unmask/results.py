@@ -612,5 +612,46 @@ class Rescored:
     choices: tuple[int, ...]  # the place of the chosen candidate in each list, from 0
 
 
+@dataclass(frozen=True, kw_only=True)
+class ProbedItem:
+    """What a model preferred in one item."""
+
+    phenomenon: str
+    text: str | None  # with its blank; none where sentences were chosen among
+    answer: str  # the right choice
+    choice: str | None = None  # the model's
+    scores: dict[str, float] = field(default_factory=dict)  # nats, of each choice
+    right: bool | None = None  # none where it could not be scored
+    tie: bool = False  # equal scores, which is not right
+    rank: int | None = None  # of the answer among all tokens, where there were no candidates
+    exact: bool = True  # rather than decided by a stride
+    problem: str = ""  # why it could not be scored
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbedPhenomenon:
+    """How often a model preferred what is right."""
+
+    items: int
+    accuracy: Figure  # of those that could be scored
+    chance: float  # what guessing comes to: one of the candidates, or none where the whole vocabulary was open
+    ties: int
+    unscorable: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeResult:
+    """What a model knows of a language and of the world, by items with a right answer."""
+
+    model: Path
+    items: Path
+    method: str  # of its scores
+    overall: ProbedPhenomenon
+    mean: float | None  # of the accuracies of phenomena, each counting once
+    phenomena: dict[str, ProbedPhenomenon]
+    exact: int  # items that were scored exactly; the others were clear with a stride
+    out: Path | None = None  # where the items are, each with its scores
+
+
 if not TYPE_CHECKING:  # a type checker sees the classes as they stand, and could not follow this
     __all__ = [name for name, value in globals().items() if is_dataclass(value)]

@@ -24,7 +24,7 @@ from unmask.console.hiding import draw_audit, draw_hardness, draw_legend, draw_s
 from unmask.console.layout import draw_page, draw_table, fact_line, next_command, next_commands, title_line
 from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
-from unmask.console.scoring import draw_consistency, draw_rescored, draw_scored
+from unmask.console.scoring import draw_consistency, draw_probe, draw_rescored, draw_scored
 from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.files import free_place
 from unmask.quantities import format_bar, format_bytes, format_duration, format_probability, spell_counts, with_interval
@@ -44,6 +44,7 @@ from unmask.results import (
     Hardness,
     Planned,
     Prepared,
+    ProbeResult,
     Rescored,
     RunList,
     RunStatus,
@@ -285,6 +286,7 @@ draw_result.register(RunStatus, draw_run)
 draw_result.register(Examined, draw_examination)
 draw_result.register(Scored, draw_scored)
 draw_result.register(Rescored, draw_rescored)
+draw_result.register(ProbeResult, draw_probe)
 
 
 @draw_result.register

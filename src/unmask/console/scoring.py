@@ -1,18 +1,21 @@
 """What a model finds likely, for people: scores, the surprisal of tokens.
 
-In: `Scored`, `Rescored`, `Consistency`. Out: what a console of rich prints, at 80 columns and without colour too.
+In: `Scored`, `Rescored`, `Consistency`, `ProbeResult`. Out: what a console of rich prints, at 80 columns and without
+colour too.
 """
 
 from __future__ import annotations
 
 from rich.console import RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from unmask.console.layout import draw_page, draw_table, title_line
 from unmask.quantities import format_bar, with_interval
-from unmask.results import Consistency, Rescored, Scored
+from unmask.results import Consistency, ProbedPhenomenon, ProbeResult, Rescored, Scored
 
+BUILT_IN = "probe_items.jsonl"
 MOST_BITS = 20.0  # as long as a bar can be
 METHODS = {
     "pseudo": "pseudo-log-likelihood",
@@ -80,3 +83,35 @@ def draw_consistency(result: Consistency) -> RenderableType:
     ]
     head = f"order of asking, {result.rows:,} rows, {result.tokens:,} tokens"
     return draw_table((head, "nats a token", "95 % interval"), rows, numbers=(1, 2))
+
+
+def draw_probe(result: ProbeResult) -> RenderableType:
+    """Accuracy by phenomenon, and of all items."""
+    phenomena = dict(result.phenomena)
+    if len(phenomena) > 1:
+        phenomena["all items"] = result.overall
+    counted = result.overall.ties + result.overall.unscorable > 0
+    heads = ("", "items", "accuracy", "95 % interval", "chance", *(["ties, no score"] * counted))
+    notes = [f"by {METHODS[result.method]}"]
+    if len(result.phenomena) > 1 and result.mean is not None:
+        notes.append(f"mean over phenomena {result.mean:.1%}")
+    if not counted:
+        notes.append("no ties, every item has a score")
+    scored = result.overall.items - result.overall.unscorable
+    if result.exact < scored:
+        notes.append(f"{result.exact:,} of {scored:,} were scored exactly, the others were clear with the stride")
+    if result.out is not None:
+        notes.append(f"each item is in {result.out}")
+    rows = [_phenomenon_row(name, phenomenon, counted) for name, phenomenon in phenomena.items()]
+    of = "that are built in" if result.items.name == BUILT_IN else f"of {result.items}"
+    return draw_page(
+        title_line("Probed", result.model, f"on {result.overall.items:,} items {of}"),
+        draw_table(heads, rows, numbers=tuple(range(1, len(heads)))),
+        Padding(Text(" · ".join(notes)), (0, 1)),
+    )
+
+
+def _phenomenon_row(name: str, phenomenon: ProbedPhenomenon, counted: bool) -> tuple[str, ...]:
+    accuracy = ("–", "") if phenomenon.items == phenomenon.unscorable else with_interval(phenomenon.accuracy, ".1%")
+    counts = [f"{phenomenon.ties:,}, {phenomenon.unscorable:,}"] * counted
+    return (name, f"{phenomenon.items:,}", *accuracy, f"{phenomenon.chance:.0%}", *counts)

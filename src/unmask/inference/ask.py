@@ -8,6 +8,7 @@ tokens, and the head of the model sees the asked positions alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -33,19 +34,23 @@ class Question(NamedTuple):
     asked: Integers  # P, positions in the row
 
 
-def ask(lm: LoadedModel, questions: Sequence[Question], *, title: str = "Asking") -> Iterator[tuple[int, Tensor]]:
+def ask(
+    lm: LoadedModel, questions: Sequence[Question], *, title: str | None = "Asking"
+) -> Iterator[tuple[int, Tensor]]:
     """For each question, those of like length together: its number and the log-probabilities, P×V, on the device.
 
-    They are over all that the model's head knows, in float32; what only rounds its matrix up is left out.
+    They are over all that the model's head knows, in float32; what only rounds its matrix up is left out. Without a
+    title nobody sees how far it is.
     """
     lengths = [len(question.ids) for question in questions]
     most = max(1, LOGITS // lm.vocabulary.size)
-    with task(title, total=len(questions)) as step, torch.inference_mode():
+    with task(title, total=len(questions)) if title else nullcontext() as step, torch.inference_mode():
         for batch in batches_by_length(lengths, tokens=TOKENS, rows=ROWS):
             for part in _within(questions, batch.tolist(), most):
                 answers = _forward(lm, [questions[number] for number in part])
                 yield from zip(part, answers, strict=True)
-                step(len(part))
+                if step is not None:
+                    step(len(part))
 
 
 def _within(questions: Sequence[Question], batch: list[int], most: int) -> Iterator[list[int]]:

@@ -15,6 +15,7 @@ import torch
 
 from unmask.inference.ask import Question, ask
 from unmask.models.load import LoadedModel
+from unmask.progress import task
 from unmask.records import Ids, Integers, Reals
 
 CHUNK = 1 << 18  # tokens in the rows that are held at once
@@ -35,9 +36,13 @@ def answer_rows(
     lm: LoadedModel, rows: Iterable[HiddenRow], *, bar_mask: bool = False, title: str = "Scoring"
 ) -> Iterator[tuple[HiddenRow, Reals]]:
     """Each row with the log-probabilities of its targets; where the mask is barred, no probability goes to it."""
-    for chunk in _chunks(rows):
-        answers = _answer_chunk(lm, chunk, bar_mask, title)
-        yield from zip(chunk, answers, strict=True)
+    count = 0
+    with task(title) as step:
+        for chunk in _chunks(rows):
+            answers = _answer_chunk(lm, chunk, bar_mask)
+            count += len(chunk)
+            step(len(chunk), note=f"{count:,} rows")
+            yield from zip(chunk, answers, strict=True)
 
 
 def _chunks(rows: Iterable[HiddenRow]) -> Iterator[list[HiddenRow]]:
@@ -53,7 +58,7 @@ def _chunks(rows: Iterable[HiddenRow]) -> Iterator[list[HiddenRow]]:
         yield chunk
 
 
-def _answer_chunk(lm: LoadedModel, rows: list[HiddenRow], bar_mask: bool, title: str) -> list[Reals]:
+def _answer_chunk(lm: LoadedModel, rows: list[HiddenRow], bar_mask: bool) -> list[Reals]:
     numbers: dict[bytes, int] = {}
     members: list[list[int]] = []  # for each different row, those that look like it
     for place, row in enumerate(rows):
@@ -64,7 +69,7 @@ def _answer_chunk(lm: LoadedModel, rows: list[HiddenRow], bar_mask: bool, title:
     positions = [np.unique(np.concatenate([rows[place].asked for place in alike])) for alike in members]
     questions = [Question(rows[alike[0]].ids, asked) for alike, asked in zip(members, positions, strict=True)]
     results: list[Reals] = [np.empty(0)] * len(rows)
-    for number, log_probabilities in ask(lm, questions, title=title):
+    for number, log_probabilities in ask(lm, questions, title=None):
         alike = members[number]
         where = np.searchsorted(positions[number], np.concatenate([rows[place].asked for place in alike]))
         targets = np.concatenate([rows[place].targets for place in alike]).astype(np.int64)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 from unmask.errors import BadInput
-from unmask.results import Rescored, Scored, Written
+from unmask.results import ProbedItem, ProbeResult, Rescored, Scored, Written
 from unmask.verbs.arguments import Location, path_of
 from unmask.verbs.commands import streamed, verb
-from unmask.verbs.lines import Answers, answer_texts
+from unmask.verbs.lines import Answers, TextSource, answer_lines, answer_texts
 from unmask.verbs.using import model_to_ask
 
 
@@ -74,3 +76,61 @@ def score(
 
     agreed = {"model": asked.path, "precision": precision} | settings
     return answer_texts(texts, answer, done="scored", field=field, out=path_of(out), settings=agreed)
+
+
+@verb
+def probe(
+    model: Location,
+    items: Location | None = None,
+    /,
+    *,
+    by: str | None = None,
+    stride: int | None = None,
+    margin: float = 10.0,
+    out: Location | None = None,
+    device: str | None = None,
+    precision: Literal["float32", "bfloat16", "float16"] = "float32",
+) -> ProbeResult:
+    """Probe what a model knows of language and of the world, by items with a right answer.
+
+    Minimal pairs (BLiMP's fields, or two columns with a tab between), blanks with an answer and candidates (LAMA's
+    fields, or a text with [MASK], its answer and its candidates), two fillers for a blank. Without a file: a set of 271
+    items over twelve phenomena of English. Accuracies by phenomenon have 95 % intervals; ties are not right, and what
+    cannot be scored is counted.
+
+    Args:
+        model: A run, or any directory with a masked or a left-to-right language model of transformers.
+        items: A file with an item a line: .jsonl, or columns with a tab between.
+        by: The field that items are counted by; else phenomenon, linguistics_term, UID, template or predicate_id.
+        stride: Score long pairs by hiding every so many-th word first, and exactly where that is not clear.
+        margin: Nats between two such scores beyond which a pair is clear.
+        out: A file to write, a line of JSON for each item; the same command goes on where it was stopped.
+        device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
+        precision: What products are computed in.
+    """
+    from unmask.evaluation.probe_items import BUILT_IN, check_items, read_item
+
+    path = BUILT_IN if items is None else Path(items)
+    check_items(path, by)
+    asked = model_to_ask(model, device, precision)
+    from unmask.evaluation.probe import judge_items, summarize_items
+
+    def answer(lines: list[str]) -> Answers[ProbedItem]:
+        for judged in judge_items(asked.scorer, (read_item(line, by) for line in lines), stride=stride, margin=margin):
+            yield [judged]
+
+    source = TextSource(path, None)
+    if out is None:
+        judged = list(answer_lines(answer, done="probed", source=source))
+    else:
+        settings = {"model": asked.path, "by": by, "stride": stride, "margin": margin, "precision": precision}
+        list(answer_texts((), answer, done="probed", out=Path(out), settings=settings, source=source))
+        judged = read_judged(Path(out))
+    return replace(summarize_items(Path(model), path, asked.scorer.method, judged), out=path_of(out))
+
+
+def read_judged(path: Path) -> list[ProbedItem]:
+    """The items of a file that was written, some of them perhaps by a command that was stopped."""
+    with path.open(encoding="utf-8") as file:
+        rows = map(json.loads, file)
+        return [ProbedItem(**{name: value for name, value in row.items() if name != "line"}) for row in rows]
