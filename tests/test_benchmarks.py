@@ -32,6 +32,7 @@ SCRIPTS = (
     "policies",
     "precision",
     "scaling",
+    "scoring",
     "step",
     "time_to_loss",
 )

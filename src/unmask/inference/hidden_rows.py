@@ -69,15 +69,16 @@ def _answer_chunk(lm: LoadedModel, rows: list[HiddenRow], bar_mask: bool) -> lis
     positions = [np.unique(np.concatenate([rows[place].asked for place in alike])) for alike in members]
     questions = [Question(rows[alike[0]].ids, asked) for alike, asked in zip(members, positions, strict=True)]
     results: list[Reals] = [np.empty(0)] * len(rows)
+    device = lm.device
     for number, log_probabilities in ask(lm, questions, title=None):
         alike = members[number]
         where = np.searchsorted(positions[number], np.concatenate([rows[place].asked for place in alike]))
         targets = np.concatenate([rows[place].targets for place in alike]).astype(np.int64)
-        index = torch.from_numpy(where).to(lm.device)
-        values = log_probabilities[index, torch.from_numpy(targets).to(lm.device)].double()
+        index = torch.from_numpy(where).to(device)
+        values = log_probabilities[index, torch.from_numpy(targets).to(device)].double()
         if bar_mask:
             values -= torch.log1p(-log_probabilities[index, lm.vocabulary.mask].double().exp())
-        edges = np.cumsum([len(rows[place].asked) for place in alike])[:-1]
-        for place, part in zip(alike, np.split(values.cpu().numpy(), edges), strict=True):
-            results[place] = part
+        answers, begin = values.cpu().numpy(), 0
+        for place in alike:
+            results[place] = answers[begin : (begin := begin + len(rows[place].asked))]
     return results

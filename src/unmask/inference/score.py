@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from math import log, nan, sqrt
 from pathlib import Path
 from typing import Literal
@@ -160,26 +160,18 @@ def _by_hidden_rows(
     *,
     bar_mask: bool = False,
 ) -> Iterator[TokenScores]:
-    """Scores by rows that hide something: a passage is whole when a row of a later one is answered."""
+    """Scores by rows that hide something; the rows of a passage come one after the other."""
     rows = (row for number, pair in enumerate(readable) for row in make(number, *pair, lm.vocabulary))
-    done, values, draws = 0, np.empty(0), list[float]()
-    for row, answers in answer_rows(lm, rows, bar_mask=bar_mask):
-        while done < row.passage or not len(values):
-            if len(values):
-                yield _token_scores(*readable[done], values, draws)
-                done += 1
-            values, draws = np.full(len(readable[done][0].ids), nan), []
-        known = np.nan_to_num(values[row.places])
-        values[row.places] = known + row.weight * answers
-        draws.append(row.weight * float(answers.sum()))
-    if len(values):
-        yield _token_scores(*readable[done], values, draws)
-
-
-def _token_scores(passage: Passage, reading: Reading, values: Reals, draws: Sequence[float]) -> TokenScores:
-    if len(draws) < 2:
-        return TokenScores(passage, reading, values)
-    return TokenScores(passage, reading, values, sqrt(len(draws) * float(np.var(draws, ddof=1))))
+    answered = groupby(answer_rows(lm, rows, bar_mask=bar_mask), key=lambda answer: answer[0].passage)
+    for number, answers in answered:  # every passage has a row: one without a token to score is refused before
+        passage, reading = readable[number]
+        sums, scored, draws = np.zeros(len(passage.ids)), np.zeros(len(passage.ids), dtype=np.bool_), []
+        for row, values in answers:
+            sums[row.places] += row.weight * values
+            scored[row.places] = True
+            draws.append(row.weight * float(values.sum()))
+        error = sqrt(len(draws) * float(np.var(draws, ddof=1))) if len(draws) > 1 else 0.0
+        yield TokenScores(passage, reading, np.where(scored, sums, nan), error)
 
 
 def _pseudo(
