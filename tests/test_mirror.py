@@ -56,7 +56,6 @@ ELSEWHERE = {
     "verbs/environment.py": "planning/test_examination.py and verbs/test_shells.py",
     "verbs/hiding.py": "test_verbs.py and test_cli.py",
     "verbs/journey.py": "demo/test_journey.py",
-    "verbs/scoring.py": "inference/test_score.py and test_cli.py",
     "verbs/using.py": "test_verbs.py and test_cli.py",
 }
 
