@@ -8,6 +8,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, GPT2Model, PreTrainedTokenizerFast
 
+import unmask
 from unmask.errors import BadInput
 from unmask.models.load_causal import causal_vocabulary, is_causal_lm, load_causal
 
@@ -46,4 +47,22 @@ def test_a_trunk_without_a_head_and_a_foreign_tokenizer_are_refused(stock: Path,
         load_causal(stock)
     GPT2LMHeadModel(GPT2Config(vocab_size=100, n_embd=16, n_layer=1, n_head=2)).save_pretrained(stock)
     with pytest.raises(BadInput, match="do not belong together"):
+        load_causal(stock)
+
+
+def test_a_directory_that_cannot_be_read_is_explained_as_every_other_is(stock: Path) -> None:
+    (stock / "config.json").write_text('{"model_type": "made-up"}', encoding="utf-8")
+    assert not is_causal_lm(stock)
+    with pytest.raises(BadInput, match="cannot load a model of type 'made-up'"):
+        unmask.score(stock, "a text")
+
+
+def test_weights_that_are_missing_or_pickled_and_an_unknown_precision_are_named(stock: Path) -> None:
+    with pytest.raises(BadInput, match="--precision int4: choose one of"):
+        load_causal(stock, precision="int4")
+    (stock / "model.safetensors").rename(stock / "pytorch_model.bin")
+    with pytest.raises(BadInput, match="pickled weights can run code"):
+        load_causal(stock)
+    (stock / "pytorch_model.bin").unlink()
+    with pytest.raises(BadInput, match=r"model\.safetensors is missing"):
         load_causal(stock)

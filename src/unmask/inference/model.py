@@ -2,6 +2,7 @@
 
     model = unmask.load("run")
     model.fill("Paris is the [MASK] of France.")[0].completed
+    model.score("Paris is the capital of France.")[0].bits_per_byte
 
 In: a run, or any directory with a model of transformers. Out: an object whose methods are the verbs of `unmask`;
 nothing is loaded twice.
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmask.errors import BadInput
+from unmask.inference.windows import OnLong
 from unmask.models.load import LoadedModel, load_model
 from unmask.models.locate import model_directory
 from unmask.results import Filled, Scored
@@ -69,10 +71,20 @@ class Model:
             return Scorer(load_causal(self.path, device=self.device, precision=self.precision), "likelihood")
         return Scorer(self.masked, trained_method(self.path) or "pseudo")
 
-    def score(self, *texts: str, **settings: Any) -> list[Scored]:
+    def score(
+        self,
+        *texts: str,
+        prefix: str = "",
+        suffix: str = "",
+        tokens: bool = False,
+        stride: int | None = None,
+        draws: int = 64,
+        on_long: OnLong = "windows",
+    ) -> list[Scored]:
         """How likely texts are; the settings are those of the verb. One that cannot be scored is refused."""
+        settings = {"prefix": prefix, "suffix": suffix, "tokens": tokens, "stride": stride, "draws": draws}
         results = []
-        for text, scored in zip(texts, self.score_each(texts, **settings), strict=True):
+        for text, scored in zip(texts, self.score_each(texts, on_long=on_long, **settings), strict=True):
             if isinstance(scored, BadInput):
                 raise BadInput(f"{text[:40]!r}: {scored}")
             results.append(scored)

@@ -11,7 +11,15 @@ from pathlib import Path
 from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from unmask.errors import BadInput, Damaged
-from unmask.models.load import LoadedModel, chosen_device, from_directory, is_masked_lm, length_of
+from unmask.models.load import (
+    LoadedModel,
+    check_precision,
+    check_weights,
+    chosen_device,
+    from_directory,
+    is_masked_lm,
+    length_of,
+)
 from unmask.records import Vocabulary
 from unmask.tokens.tokenizer.load import load_tokenizer, special_ids, vocabulary_size
 
@@ -21,13 +29,19 @@ SCALED = ("final_logit_softcapping", "logit_scale")  # settings of heads that do
 
 def is_causal_lm(directory: Path) -> bool:
     """Whether a model directory is of a kind that reads from left to right, and of none that fills blanks."""
-    config = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+    try:
+        config = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+    except (ValueError, KeyError, OSError):  # whoever loads it says what is wrong with it
+        return False
     causal = type(config) in MODEL_FOR_CAUSAL_LM_MAPPING and config.model_type not in OTHERWISE
     return causal and not is_masked_lm(directory)
 
 
 def load_causal(directory: Path, *, device: str | None = None, precision: str = "float32") -> LoadedModel:
     """Load the causal language model of a model directory."""
+    place = chosen_device(device)
+    check_precision(precision)
+    check_weights(directory)
     tokenizer = load_tokenizer(directory)
     vocabulary = causal_vocabulary(tokenizer)
     try:
@@ -48,7 +62,7 @@ def load_causal(directory: Path, *, device: str | None = None, precision: str = 
     length = length_of(model, tokenizer)
     positions = getattr(model.config, "n_positions", None)  # what GPT-2 calls them
     length = min((limit for limit in (length, positions) if limit), default=None)
-    return LoadedModel(directory, model.to(chosen_device(device)).eval(), tokenizer, vocabulary, length, precision)
+    return LoadedModel(directory, model.to(place).eval(), tokenizer, vocabulary, length, precision)
 
 
 def causal_vocabulary(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:
