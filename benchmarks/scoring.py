@@ -31,8 +31,8 @@ from unmask.inference.model import load
 from unmask.inference.passages import Passage, read_passages
 from unmask.inference.pseudo import pseudo_rows
 from unmask.inference.score import ScoreSettings
-from unmask.inference.windows import read_windows
 from unmask.models.load import LoadedModel, load_model
+from unmask.tokens.windows import read_windows
 from unmask.verbs.lines import TextSource
 
 STRIDES = (2, 3, 4, 6, 8)

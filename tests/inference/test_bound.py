@@ -12,8 +12,8 @@ import torch
 from unmask.inference.bound import bound_rows
 from unmask.inference.passages import Passage, read_passages
 from unmask.inference.score import Scorer, ScoreSettings
-from unmask.inference.windows import read_windows
 from unmask.models.load import LoadedModel, load_model
+from unmask.tokens.windows import read_windows
 
 Make = Callable[..., Path]
 

@@ -12,10 +12,10 @@ import unmask
 from unmask.errors import BadInput
 from unmask.inference.left_to_right import causal_log_probabilities
 from unmask.inference.passages import Passage, read_passages
-from unmask.inference.windows import read_windows
 from unmask.models.load import load_model
 from unmask.models.load_causal import load_causal
 from unmask.tokens.tokenizer.load import load_tokenizer, save_tokenizer
+from unmask.tokens.windows import read_windows
 
 Make = Callable[..., Path]
 TEXTS = ["Nobody understands the kinggardens!", "The king.", "Grandmother repairs a wooden bridge in winter."]

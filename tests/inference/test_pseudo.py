@@ -12,8 +12,8 @@ import torch
 import unmask
 from unmask.inference.passages import Passage, read_passages
 from unmask.inference.pseudo import pseudo_rows
-from unmask.inference.windows import read_windows
 from unmask.models.load import LoadedModel, load_model
+from unmask.tokens.windows import read_windows
 
 Make = Callable[..., Path]
 TEXTS = [

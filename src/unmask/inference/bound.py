@@ -17,8 +17,8 @@ import numpy as np
 from unmask.inference.hidden_rows import HiddenRow
 from unmask.inference.passages import Passage
 from unmask.inference.pseudo import window_row
-from unmask.inference.windows import Reading
 from unmask.records import Vocabulary
+from unmask.tokens.windows import Reading
 
 DRAWS = 64  # rows of a window
 

@@ -17,13 +17,13 @@ import torch
 from unmask.errors import Damaged
 from unmask.inference.ask import ROWS, TOKENS
 from unmask.inference.passages import Passage
-from unmask.inference.windows import Reading
 from unmask.models.inputs import as_inputs
 from unmask.models.load import LoadedModel, is_masked_lm
 from unmask.objectives.vocabulary import predict_tokens
 from unmask.progress import task
 from unmask.records import Batch, Ids, Reals
 from unmask.tokens.bucket import batches_by_length
+from unmask.tokens.windows import Reading
 
 
 def causal_log_probabilities(

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmask.errors import BadInput
-from unmask.inference.windows import OnLong
 from unmask.models.load import LoadedModel, load_model
 from unmask.models.locate import model_directory
 from unmask.results import Filled, Scored
+from unmask.tokens.windows import OnLong
 
 if TYPE_CHECKING:
     from unmask.inference.score import Scorer

@@ -20,8 +20,8 @@ import numpy as np
 
 from unmask.inference.hidden_rows import HiddenRow
 from unmask.inference.passages import Passage
-from unmask.inference.windows import Reading, Window
 from unmask.records import Ids, Integers, Vocabulary
+from unmask.tokens.windows import Reading, Window
 
 
 def pseudo_rows(

@@ -27,12 +27,12 @@ from unmask.inference.hidden_rows import HiddenRow, answer_rows
 from unmask.inference.left_to_right import causal_log_probabilities
 from unmask.inference.passages import Passage, read_passages
 from unmask.inference.pseudo import pseudo_rows
-from unmask.inference.windows import OnLong, Reading, Window, read_windows, windows_over, windows_to_the_right
 from unmask.models.load import LoadedModel
 from unmask.objectives.curriculum import parse_curriculum
 from unmask.records import Flags, Reals
 from unmask.results import Scored, TokenSurprisal
 from unmask.runs.directory import DESCRIPTION, MODEL, read_description
+from unmask.tokens.windows import OnLong, Reading, Window, read_windows, windows_over, windows_to_the_right
 
 Method = Literal["pseudo", "likelihood", "bound"]
 BY_OBJECTIVE: dict[str, Method] = {
