@@ -4,8 +4,9 @@ In: how many tokens a text has and how many a row holds. Out: windows that overl
 every token is judged once, in the window where it has most context on its poorer side.
 
     tokens     0 1 2 3 4 5 6 7 8 9      room 6
-    windows    . . . . . .              judges 0 – 4
-                       . . . . . .      judges 5 – 9
+    windows    . . . . . .              judges 0 – 3
+                   . . . . . .          judges 4, 5
+                       . . . . . .      judges 6 – 9
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class Reading(NamedTuple):
 def windows_over(tokens: int, room: int) -> list[Window]:
     """Windows over a text, as few as let each overlap half of the next, evenly spread; one where it fits.
 
-    >>> windows_over(10, 6)
-    [Window(begin=0, end=6, first=0, last=5), Window(begin=4, end=10, first=5, last=10)]
+    >>> [tuple(window) for window in windows_over(10, 6)]
+    [(0, 6, 0, 4), (2, 8, 4, 6), (4, 10, 6, 10)]
     """
     if tokens <= room:
         return [Window(0, tokens, 0, tokens)]
@@ -66,9 +67,8 @@ def windows_over(tokens: int, room: int) -> list[Window]:
 def windows_to_the_right(tokens: int, room: int) -> list[Window]:
     """Windows for what is read from left to right: each judges what follows the one before, half a row in sight.
 
-    >>> windows_to_the_right(10, 6)
-    [Window(begin=0, end=6, first=0, last=6), Window(begin=3, end=9, first=6, last=9), Window(begin=4, end=10, \
-first=9, last=10)]
+    >>> [tuple(window) for window in windows_to_the_right(10, 6)]
+    [(0, 6, 0, 6), (3, 9, 6, 9), (4, 10, 9, 10)]
     """
     windows = [Window(0, min(tokens, room), 0, min(tokens, room))]
     step = max(1, room - room // 2)
