@@ -35,6 +35,7 @@ SCRIPTS = (
     "policies",
     "precision",
     "scaling",
+    "scoring",
     "step",
     "time_to_loss",
 )

@@ -100,6 +100,41 @@ class Breakdown:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReliabilityBin:
+    """Blanks whose best guess has a probability between two bounds."""
+
+    low: float
+    high: float
+    blanks: int
+    confidence: float  # the mean of those probabilities
+    accuracy: float  # how many of the guesses were right
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """Whether a model is as sure of its fills as it is right."""
+
+    blanks: int  # shown as the mask
+    error: Figure  # expected calibration error, of ten bins
+    confidence: float  # the mean probability of the best guess
+    bins: tuple[ReliabilityBin, ...]  # that have a blank
+    plot: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Consistency:
+    """How far answers depend on the order of asking; all in nats a hidden token."""
+
+    rows: int
+    tokens: int  # hidden in them
+    spread: Figure  # the standard deviation, over orders, of the log-probability of a row's hidden tokens
+    widest: Figure  # the best order beside the worst
+    loss: Figure  # the mean over orders
+    at_once: Figure  # the loss where no hidden token sees another
+    by_order: dict[str, Figure]  # the loss in each order
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dependence:
     """Nats a hidden token, predicted both ways: what it is worth to a model to know of each other what is hidden."""
 
@@ -127,6 +162,8 @@ class Evaluated:
     by_kind: dict[str, Breakdown]  # masked, random, kept; of XLNet nothing, which is what it sees there
     by_frequency: dict[str, Breakdown]
     dependence: Dependence | None = None  # of models that predict one after another too
+    calibration: Calibration | None = None  # none where nothing was shown as the mask
+    consistency: Consistency | None = None  # where asked for
 
 
 @dataclass(frozen=True)
@@ -582,6 +619,95 @@ class Exported:
     same_fills: float | None = None  # the share of best fills that are the model's own
     accuracy: tuple[float, float] | None = None  # of the model and of the export, on hidden tokens
     speed: float | None = None  # how many times as fast as torch here, taking turns
+
+
+@dataclass(frozen=True)
+class TokenSurprisal:
+    """A token of a text, and how little it was expected."""
+
+    token: str  # as the vocabulary spells it
+    start: int  # its first character in the text
+    end: int  # and the one after its last
+    bits: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """How likely a model finds a text, in nats; more is likelier."""
+
+    text: str
+    method: str  # pseudo, with the stride where there is one; likelihood; bound
+    score: float  # the sum over its tokens
+    per_token: float
+    per_word: float
+    bits_per_byte: float  # the sum in bits, less is likelier
+    tokens: int  # that were scored
+    words: int  # as the tokenizer has them
+    unknown: int = 0  # tokens that stand for what is not in the vocabulary
+    tokens_read: int  # a prefix's and a suffix's among them
+    windows: int
+    cut: int = 0  # tokens that were not read
+    error: float | None = None  # of a bound: the standard error of the sum, which is an average over draws
+    surprisals: tuple[TokenSurprisal, ...] = ()  # where asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rescored:
+    """Lists of candidates in a new order: judged on half of them, by a weight that was chosen on the other half."""
+
+    path: Path
+    method: str  # of the model's scores
+    measure: str  # accuracy, or word error rate
+    tuned_on: int  # lists: the first, the third, …
+    judged_on: int
+    weight: float  # of the model's score, in nats; a candidate's own counts once
+    before: Figure  # by the candidates' own scores
+    after: Figure  # by both
+    model_alone: Figure
+    oracle: float  # the best that can be chosen
+    fewer_errors: Figure  # before minus after, list by list
+    choices: tuple[int, ...]  # the place of the chosen candidate in each list, from 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbedItem:
+    """What a model preferred in one item."""
+
+    phenomenon: str
+    text: str | None  # with its blank; none where sentences were chosen among
+    answer: str  # the right choice
+    choice: str | None = None  # the model's
+    scores: dict[str, float] = field(default_factory=dict)  # nats, of each choice
+    right: bool | None = None  # none where it could not be scored
+    tie: bool = False  # equal scores, which is not right
+    rank: int | None = None  # of the answer among all tokens, where there were no candidates
+    exact: bool = True  # rather than decided by a stride
+    problem: str = ""  # why it could not be scored
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbedPhenomenon:
+    """How often a model preferred what is right."""
+
+    items: int
+    accuracy: Figure  # of those that could be scored
+    chance: float  # what guessing comes to: one of the candidates, or none where the whole vocabulary was open
+    ties: int
+    unscorable: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeResult:
+    """What a model knows of a language and of the world, by items with a right answer."""
+
+    model: Path
+    items: Path
+    method: str  # of its scores
+    overall: ProbedPhenomenon
+    mean: float | None  # of the accuracies of phenomena, each counting once
+    phenomena: dict[str, ProbedPhenomenon]
+    exact: int  # items that were scored exactly; the others were clear with a stride
+    out: Path | None = None  # where the items are, each with its scores
 
 
 if not TYPE_CHECKING:  # a type checker sees the classes as they stand, and could not follow this

@@ -25,6 +25,7 @@ from unmask.console.hiding import draw_audit, draw_hardness, draw_legend, draw_s
 from unmask.console.layout import draw_page, draw_table, fact_line, next_command, next_commands, title_line
 from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
+from unmask.console.scoring import draw_consistency, draw_probe, draw_rescored, draw_scored
 from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.files import free_place
 from unmask.quantities import format_bytes, format_duration, spell_counts, with_interval
@@ -43,8 +44,11 @@ from unmask.results import (
     Hardness,
     Planned,
     Prepared,
+    ProbeResult,
+    Rescored,
     RunList,
     RunStatus,
+    Scored,
     Shown,
     Trained,
     Verified,
@@ -169,11 +173,15 @@ def _(result: Evaluated) -> RenderableType:
         ("bits per byte", *with_interval(result.bits_per_byte, ".3f"), ""),
         ("context bits", *with_interval(result.context_bits, ".3f"), ""),
     ]
+    if result.calibration is not None:
+        sure = f"{result.calibration.confidence:.1%}  how sure it is"
+        rows.append(("calibration error", *with_interval(result.calibration.error, ".1%"), sure))
     return draw_page(
         title_line("Evaluated", Path(result.model), f"on {result.positions:,} hidden tokens of {result.data}"),
         draw_table(("", "value", "95 % interval", "baseline"), rows, numbers=(1, 2)),
         _breakdowns("what the model saw there", result.by_kind),
         _breakdowns("how frequent the word is", result.by_frequency),
+        *([] if result.consistency is None else [draw_consistency(result.consistency)]),
         *([] if result.dependence is None else [_dependence(result.dependence)]),
         Padding(Text(_context_bits_meaning(result)), (0, 1)),
         *_few_documents(result.documents),
@@ -272,6 +280,9 @@ NOT_DEFINED = (
 draw_result.register(RunList, draw_runs)
 draw_result.register(RunStatus, draw_run)
 draw_result.register(Examined, draw_examination)
+draw_result.register(Scored, draw_scored)
+draw_result.register(Rescored, draw_rescored)
+draw_result.register(ProbeResult, draw_probe)
 
 
 @draw_result.register

@@ -9,7 +9,7 @@ from math import nan, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
+from scipy.stats import binomtest, t
 
 from unmask.records import Integers, Reals
 from unmask.results import Figure
@@ -71,3 +71,15 @@ def _around(value: float, influences: Reals) -> Figure:
 def share_figure(flags: NDArray[np.bool_], documents: Integers) -> Figure:
     """The part that is true; its interval stays between 0 and 1."""
     return within(mean_figure(flags.astype(np.float64), documents), 0.0, 1.0)
+
+
+def wilson_figure(right: int, total: int) -> Figure:
+    """The part of independent answers that are right, with Wilson's interval.
+
+    >>> wilson_figure(9, 10)
+    Figure(value=0.9, low=0.5958499732047615, high=0.9821237869049271)
+    """
+    if not total:
+        return Figure(nan, nan, nan)
+    interval = binomtest(right, total).proportion_ci(0.95, "wilson")
+    return Figure(right / total, float(interval.low), float(interval.high))

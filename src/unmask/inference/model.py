@@ -2,6 +2,7 @@
 
     model = unmask.load("run")
     model.fill("Paris is the [MASK] of France.")[0].completed
+    model.score("Paris is the capital of France.")[0].bits_per_byte
 
 In: a run, or any directory with a model of transformers. Out: an object whose methods are the verbs of `unmask`;
 nothing is loaded twice.
@@ -9,18 +10,20 @@ nothing is loaded twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from unmask.errors import BadInput
 from unmask.models.load import LoadedModel, load_model
 from unmask.models.locate import model_directory
-from unmask.results import Explained, Filled
+from unmask.results import Explained, Filled, Scored
+from unmask.tokens.windows import OnLong
 
-if TYPE_CHECKING:  # what fills is loaded with the first question
+if TYPE_CHECKING:  # what answers is loaded with the first question
     from unmask.inference.fill import FillSettings
+    from unmask.inference.score import Scorer
 
 
 def load(path: str | Path, *, device: str | None = None, precision: str = "float32") -> Model:
@@ -67,3 +70,38 @@ class Model:
         settings["explain"] = True
         (filled,) = self.fill(text, **settings)
         return filled.explained
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """What says how likely a text is: the masked language model, or one that reads from left to right."""
+        from unmask.inference.score import Scorer, trained_method
+        from unmask.models.load_causal import is_causal_lm, load_causal
+
+        if is_causal_lm(self.path):
+            return Scorer(load_causal(self.path, device=self.device, precision=self.precision), "likelihood")
+        return Scorer(self.masked, trained_method(self.path) or "pseudo")
+
+    def score(
+        self,
+        *texts: str,
+        prefix: str = "",
+        suffix: str = "",
+        tokens: bool = False,
+        stride: int | None = None,
+        draws: int = 64,
+        on_long: OnLong = "windows",
+    ) -> list[Scored]:
+        """How likely texts are; the settings are those of the verb. One that cannot be scored is refused."""
+        settings = {"prefix": prefix, "suffix": suffix, "tokens": tokens, "stride": stride, "draws": draws}
+        results = []
+        for text, scored in zip(texts, self.score_each(texts, on_long=on_long, **settings), strict=True):
+            if isinstance(scored, BadInput):
+                raise BadInput(f"{text[:40]!r}: {scored}")
+            results.append(scored)
+        return results
+
+    def score_each(self, texts: Sequence[str], **settings: Any) -> Iterator[Scored | BadInput]:
+        """How likely texts are, in their order; in the place of one that cannot be scored, what is wrong with it."""
+        from unmask.inference.score import ScoreSettings
+
+        return self.scorer.score(texts, ScoreSettings(**settings))

@@ -72,8 +72,7 @@ def load_model(
     `permuted` takes XLNet too, which restores hidden tokens by queries and not by masks.
     """
     place = chosen_device(device)
-    if precision not in DTYPES:
-        raise BadInput(f"--precision {precision}: choose one of {', '.join(DTYPES)}")
+    check_precision(precision)
     directory = model_directory(path)
     config = _config(directory, permuted=permuted)
     tokenizer = load_tokenizer(directory)
@@ -87,6 +86,12 @@ def load_model(
         )
     model = _model(directory, config, place)
     return LoadedModel(directory, model, tokenizer, vocabulary, length_of(model, tokenizer), precision)
+
+
+def check_precision(precision: str) -> None:
+    """Refuse a precision that nothing computes in."""
+    if precision not in DTYPES:
+        raise BadInput(f"--precision {precision}: choose one of {', '.join(DTYPES)}")
 
 
 def chosen_device(name: str | None) -> torch.device:
@@ -123,13 +128,18 @@ def is_masked_lm(directory: Path) -> bool:
     return type(config) in MODEL_FOR_MASKED_LM_MAPPING
 
 
-def _model(directory: Path, config: PreTrainedConfig, device: torch.device) -> PreTrainedModel:
+def check_weights(directory: Path) -> None:
+    """Refuse a directory without weights, or with weights that would have to be unpickled."""
     if not any((directory / name).is_file() for name in WEIGHTS):
         if pickles := sorted(directory.glob("pytorch_model*.bin")):
             raise BadInput(
                 f"{pickles[0]}: pickled weights can run code and are not loaded; convert them to safetensors"
             )
         raise BadInput(f"{directory}: has no weights, model.safetensors is missing")
+
+
+def _model(directory: Path, config: PreTrainedConfig, device: torch.device) -> PreTrainedModel:
+    check_weights(directory)
     try:
         auto = AutoModelForCausalLM if config.model_type == PERMUTED else AutoModelForMaskedLM
         model, report = from_directory(auto, directory, config=config)

@@ -24,6 +24,8 @@ MEANT = {
     **dict.fromkeys(("mask", "corrupt", "hide", "preview"), "show"),
     **dict.fromkeys(("predict", "infer", "unmask", "fill-mask", "fillmask"), "fill"),
     **dict.fromkeys(("eval", "test", "measure", "perplexity", "ppl"), "evaluate"),
+    **dict.fromkeys(("surprisal", "likelihood", "pll", "rescore", "rank"), "score"),
+    **dict.fromkeys(("blimp", "lama", "pairs", "minimal-pairs"), "probe"),
     **dict.fromkeys(("status", "ls", "list", "history"), "runs"),
     **dict.fromkeys(("monitor", "follow", "tail"), "watch"),
     **dict.fromkeys(("check", "checksum", "fsck"), "verify"),

@@ -27,6 +27,8 @@ def evaluate(
     seed: int = 0,
     rate: float = 0.15,
     limit: int | None = None,
+    consistency: bool = False,
+    plot: Location | None = None,
 ) -> Evaluated:
     """Measure how well a model restores hidden tokens of held-out text.
 
@@ -41,13 +43,18 @@ def evaluate(
         seed: Which positions are hidden.
         rate: The fraction of tokens hidden.
         limit: Measure on an even sample of about so many tokens, instead of all that are held out.
+        consistency: Measure too how far answers depend on the order of asking.
+        plot: A file to draw the reliability diagram in, such as calibration.png: is it as sure as it is right?
     """
     from unmask.models.locate import model_directory
 
     model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
+    if plot is not None:
+        check_writable(Path(plot), beside=True)
     from unmask.evaluation.intrinsic import evaluate as run
 
-    return run(Path(model), Path(data), length=length, seed=seed, rate=rate, limit=limit)
+    settings = {"length": length, "seed": seed, "rate": rate, "limit": limit, "consistency": consistency}
+    return run(Path(model), Path(data), **settings, plot=path_of(plot))  # type: ignore[arg-type]
 
 
 @verb
@@ -153,7 +160,7 @@ def fill(
     """
     if not texts:
         raise BadInput('nothing to fill: give a text with a blank, such as "Paris is in [MASK]."')
-    asked = _model_to_ask(model, device, precision)
+    asked = model_to_ask(model, device, precision)
 
     def answer(texts: list[str]) -> Answers[Filled]:
         each = asked.fill_each(texts, top=top, targets=targets, pieces=pieces, explain=explain, on_long=on_long)
@@ -165,10 +172,11 @@ def fill(
     return answer_texts(texts, answer, done="filled", field=field, out=path_of(out), settings=settings)
 
 
-def _model_to_ask(model: Location, device: str | None, precision: str) -> Model:
+def model_to_ask(model: Location, device: str | None, precision: str) -> Model:
+    """A model that answers; a wrong path is told before anything heavy is loaded."""
     from unmask.models.locate import model_directory
 
-    model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
+    model_directory(Path(model))
     from unmask.inference.model import load
 
     return load(model, device=device, precision=precision)
