@@ -28,12 +28,12 @@ from unmask.evaluation.contenders import (
     untrained_encoder,
     weights_digest,
 )
-from unmask.evaluation.features import load_encoder
 from unmask.evaluation.ledger import Ledger, open_ledger
 from unmask.evaluation.likelihood import bits_per_byte
 from unmask.evaluation.probes import majority_score, probe_score
 from unmask.evaluation.questions import ProbeTask, labelled_texts, order_task, punctuation_task, tagged_words
 from unmask.files import explain_disk_errors, sha256_of, write_json
+from unmask.inference.vectors import load_encoder
 from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.settings import Recipe
 from unmask.progress import say

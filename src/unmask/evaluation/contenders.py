@@ -18,8 +18,8 @@ from torch.nn import Module
 from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
-from unmask.evaluation.features import Encoder, encoder_of, load_encoder
 from unmask.files import sha256_of
+from unmask.inference.vectors import Encoder, encoder_of, load_encoder
 from unmask.models.load import is_masked_lm, load_model
 from unmask.models.locate import model_directory
 from unmask.planning.cost import cost_of
