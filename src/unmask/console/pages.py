@@ -26,6 +26,7 @@ from unmask.console.layout import draw_page, draw_table, fact_line, next_command
 from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
 from unmask.console.scoring import draw_consistency, draw_probe, draw_rescored, draw_scored
+from unmask.console.searching import draw_embedded, draw_indexed, draw_near, draw_searched, draw_vectors_written
 from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.files import free_place
 from unmask.quantities import format_bytes, format_duration, spell_counts, with_interval
@@ -37,11 +38,14 @@ from unmask.results import (
     CompletionScript,
     Demonstrated,
     Dependence,
+    Embedded,
     Evaluated,
     Examined,
     Exported,
     Filled,
     Hardness,
+    Indexed,
+    NearTexts,
     Planned,
     Prepared,
     ProbeResult,
@@ -49,8 +53,10 @@ from unmask.results import (
     RunList,
     RunStatus,
     Scored,
+    Searched,
     Shown,
     Trained,
+    VectorsWritten,
     Verified,
     Written,
 )
@@ -283,6 +289,15 @@ draw_result.register(Examined, draw_examination)
 draw_result.register(Scored, draw_scored)
 draw_result.register(Rescored, draw_rescored)
 draw_result.register(ProbeResult, draw_probe)
+draw_result.register(Embedded, draw_embedded)
+draw_result.register(VectorsWritten, draw_vectors_written)
+draw_result.register(Indexed, draw_indexed)
+draw_result.register(NearTexts, draw_near)
+
+
+@draw_result.register
+def _(result: Searched) -> RenderableType:
+    return Coloured(lambda width, colour: draw_searched(result, width=width, colour=colour))
 
 
 @draw_result.register

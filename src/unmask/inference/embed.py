@@ -23,26 +23,26 @@ from torch import Tensor
 
 from unmask.errors import BadInput
 from unmask.inference.vectors import Encoder, row_vectors
-from unmask.inference.windows import OnLong, Reading, Window, read_windows
 from unmask.records import Ids
 from unmask.tokens.tokenizer.encode import encode
+from unmask.tokens.windows import OnLong, Reading, Window, read_windows
 
 Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Pooling:
+class TextPooling:
     """How the vectors of tokens become one of a text."""
 
     first: bool = False  # the opening token's alone
     layers: int = 1  # of the last layers, the mean
 
     @classmethod
-    def named(cls, name: str, encoder: Encoder | None = None) -> Pooling:
+    def named(cls, name: str, encoder: Encoder | None = None) -> TextPooling:
         """The pooling of a name, if the encoder has the layers for it.
 
-        >>> Pooling.named("last4")
-        Pooling(first=False, layers=4)
+        >>> TextPooling.named("last4")
+        TextPooling(first=False, layers=4)
         """
         match = re.fullmatch(r"last([1-9]\d?)", name)
         if name not in ("mean", "first") and match is None:
@@ -52,6 +52,9 @@ class Pooling:
         if layers > there:
             raise BadInput(f"--pooling {name}: this model has {there} layers; give at most last{there}")
         return cls(name == "first", layers)
+
+
+MEAN = TextPooling()
 
 
 class TextVector(NamedTuple):
@@ -70,10 +73,10 @@ class Stretch(NamedTuple):
     end: int
 
 
-def text_vectors(
+def embed_texts(
     encoder: Encoder,
     texts: Sequence[str],
-    pooling: Pooling = Pooling(),
+    pooling: TextPooling = MEAN,
     *,
     on_long: OnLong = "windows",
     step: Callable[[float], None] = lambda _: None,
@@ -126,7 +129,7 @@ def _stretches(encoder: Encoder, number: int, ids: Ids, reading: Reading) -> Ite
         yield Stretch(number, row, begin, end)
 
 
-def _pooled(vectors: Tensor, rows: Sequence[Stretch], pooling: Pooling) -> Tensor:
+def _pooled(vectors: Tensor, rows: Sequence[Stretch], pooling: TextPooling) -> Tensor:
     """B D: the sum over the tokens of each row that count."""
     places = torch.arange(vectors.shape[1], device=vectors.device)
     begins, ends = (
@@ -137,18 +140,3 @@ def _pooled(vectors: Tensor, rows: Sequence[Stretch], pooling: Pooling) -> Tenso
         return vectors[:, 0] * (ends - begins)
     counted = ((places >= begins) & (places < ends)).to(vectors.dtype)
     return torch.bmm(counted[:, None], vectors)[:, 0]
-
-
-def shorten(vectors: Vectors, dimensions: int | None) -> Vectors:
-    """The first so many numbers of each vector."""
-    if dimensions is None:
-        return vectors
-    if not 0 < dimensions <= vectors.shape[-1]:
-        raise BadInput(f"--dimensions {dimensions}: this model's vectors have {vectors.shape[-1]}")
-    return vectors[..., :dimensions]
-
-
-def normalised(vectors: Vectors) -> Vectors:
-    """Vectors of length one; one without a length stays as it is."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)

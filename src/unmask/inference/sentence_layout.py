@@ -14,6 +14,7 @@ from typing import Any
 from unmask.errors import BadInput, Damaged
 
 MODULES = "modules.json"
+EXPORTED = "export.json"  # which `unmask export` writes
 POOLINGS = {"cls": "first", "mean": "mean"}  # as they are called there and here
 
 
@@ -25,6 +26,7 @@ class SentenceLayout:
     normalise: bool
     length: int | None  # tokens it was tuned with, special ones included
     beyond: str = ""  # what it has that is not computed here
+    tuned: bool = True  # false of a model that `unmask export` wrote so, whatever it was
 
 
 def read_layout(directory: Path) -> SentenceLayout | None:
@@ -43,7 +45,13 @@ def read_layout(directory: Path) -> SentenceLayout | None:
             beyond = f"the layer {kind}"
     settings = directory / "sentence_bert_config.json"
     length = _read(settings).get("max_seq_length") if settings.is_file() else None
-    return SentenceLayout(pooling, normalise, length, beyond)
+    return SentenceLayout(pooling, normalise, length, beyond, tuned=not (directory / EXPORTED).is_file())
+
+
+def is_tuned(directory: Path) -> bool:
+    """Whether somebody tuned the model for vectors of sentences, as far as its directory says."""
+    layout = read_layout(directory)
+    return layout is not None and layout.tuned
 
 
 def chosen_pooling(directory: Path, asked: str | None) -> str:

@@ -8,7 +8,7 @@ last layer, or the mean of its last few. `unmask.inference.embed` makes vectors 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +21,7 @@ from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerFast
 
 from unmask.errors import BadInput, Damaged
 from unmask.files import sha256_of
+from unmask.inference.sentence_layout import read_layout
 from unmask.models.load import DTYPES, chosen_device, from_directory, length_of
 from unmask.models.locate import model_directory
 from unmask.records import Ids, Integers
@@ -29,8 +30,9 @@ from unmask.tokens.tokenizer.load import load_tokenizer
 
 TOKENS = 8_192  # in a forward pass, padding among them
 ROWS = 256  # and rows
-PADDING = 0.04  # the share of a batch that may be padding, where it has LEAST tokens
-LEAST = 1_024  # tokens from which on a batch is worth a forward pass of its own
+# Tokens from which on a batch ends where its rows get longer: without padding, and so without a mask, attention is
+# faster. A GPU waits for launches where batches are small.
+LEAST, LEAST_ON_GPU = 256, 4_096
 BOUND_FILES = ("config.json", "tokenizer.json")  # beside the weights: what vectors depend on
 
 
@@ -46,10 +48,10 @@ class Encoder:
     @cached_property
     def around(self) -> tuple[list[int], list[int]]:
         """What opens and what closes a row, as the tokenizer has it: of GPT-2 neither, of T5 the end alone."""
-        row = self.tokenizer.backend_tokenizer.encode("a", add_special_tokens=True)
-        inside = np.flatnonzero(np.array(row.special_tokens_mask) == 0)
-        first, last = (inside[0], inside[-1] + 1) if len(inside) else (len(row.ids), len(row.ids))
-        return list(row.ids[:first]), list(row.ids[last:])
+        row = self.tokenizer("a", padding=False, return_special_tokens_mask=True)
+        ids, inside = list(row["input_ids"]), np.flatnonzero(np.array(row["special_tokens_mask"]) == 0)
+        first, last = (inside[0], inside[-1] + 1) if len(inside) else (len(ids), len(ids))
+        return ids[:first], ids[last:]
 
     @property
     def room(self) -> int | None:
@@ -78,7 +80,10 @@ def load_encoder(path: Path, *, device: str | None = "cpu", precision: str = "fl
     except (ValueError, KeyError, OSError, RuntimeError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise BadInput(f"{directory}: cannot be loaded as a model of transformers: {reason}") from error
-    return encoder_of(model.to(place), load_tokenizer(directory), precision)
+    encoder = encoder_of(model.to(place), load_tokenizer(directory), precision)
+    layout = read_layout(directory)
+    lengths = [length for length in (encoder.length, layout and layout.length) if length]
+    return replace(encoder, length=min(lengths, default=None))
 
 
 def encoder_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, precision: str = "float32") -> Encoder:
@@ -101,7 +106,8 @@ def row_vectors(encoder: Encoder, rows: Sequence[Ids], *, layers: int = 1) -> It
     many of the last layers the mean is taken.
     """
     lengths = [max(1, len(row)) for row in rows]
-    for numbers in batches_by_length(lengths, tokens=TOKENS, rows=ROWS, padding=PADDING, least=LEAST):
+    least = LEAST if encoder.model.device.type == "cpu" else LEAST_ON_GPU
+    for numbers in batches_by_length(lengths, tokens=TOKENS, rows=ROWS, padding=0.0, least=least):
         yield numbers, _forward(encoder, [rows[number] for number in numbers], layers)
 
 

@@ -32,6 +32,9 @@ MEANT = {
     **dict.fromkeys(("estimate", "cost", "dry-run"), "plan"),
     **dict.fromkeys(("benchmark", "bench"), "compare"),
     **dict.fromkeys(("phrases", "pmi"), "collocations"),
+    **dict.fromkeys(("vectors", "vectorize", "vectorise", "embeddings"), "embed"),
+    **dict.fromkeys(("find", "query", "retrieve"), "search"),
+    **dict.fromkeys(("neighbours", "neighbors", "duplicates"), "near"),
     **dict.fromkeys(("convert", "onnx", "quantize"), "export"),
     **dict.fromkeys(("version",), "--version"),
 }
