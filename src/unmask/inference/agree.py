@@ -2,7 +2,7 @@
 
 In: rows of blanks and what each blank says on its own. Out: their answers. Two blanks of a token each: a table
 (`unmask.inference.joint`); more, or words of several: beams (`unmask.inference.beam`). A text may have any number of
-blanks: they are filled in groups from left to right, and the more there are, the less each group tries.
+blanks: they are filled in groups, and the more there are, the less each group tries.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def agree(
 ) -> Search[tuple[State, Agreed | None]]:
     """What the blanks of a row are filled with, and what they agree on where there are several.
 
-    They are asked again what each says on its own where blanks before them were filled since.
+    They are asked again what each says on its own where blanks around them were filled since.
     """
     if asked_again:
         count = max(map(len, alone))

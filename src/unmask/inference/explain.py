@@ -107,7 +107,9 @@ def _replace(
     )
     blanks = sorted([*(text.blanks[number] for number in row.numbers), blank], key=lambda each: each.place)
     place, numbers = blanks.index(blank), list(row.numbers)
-    shown: dict[int, Pieces] = {text.blanks[number].place: answers[number] for number in range(row.numbers[0])}
+    shown: dict[int, Pieces] = {  # blanks of other groups are filled
+        each.place: answers[number] for number, each in enumerate(text.blanks) if number not in row.numbers
+    }
     shown |= dict.fromkeys(range(word.begin + 1, word.end), ())  # the word is in the place of its first token
     asked = make_row(
         proposer.lm, replace(text, blanks=tuple(blanks)), range(len(blanks)), shown=shown, window=row.window

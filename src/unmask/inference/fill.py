@@ -2,22 +2,22 @@
 
 In: a loaded model and texts with blanks. Out: `Filled`, one for each text, in their order. A text that is longer than
 the model takes is read in windows, each with its blanks in the middle. Blanks that stand together are filled together
-(`unmask.inference.agree`); a later group sees what earlier ones within its window were filled with, and blanks that are
-farther apart than a window do not see each other: they are independent. Special tokens are never offered, nor what
-cannot stand there (`unmask.tokens.tokenizer.boundaries`). Probabilities are the model's, over its whole vocabulary, and
-not divided anew among what is offered: so those of different texts, of `--targets` and of transformers' own pipeline
-compare.
+(`unmask.inference.agree`); of several groups every second one sees what those around it were filled with, and blanks
+that are farther apart than a window do not see each other: they are independent. Special tokens are never offered, nor
+what cannot stand there (`unmask.tokens.tokenizer.boundaries`). Probabilities are the model's, over its whole
+vocabulary, and not divided anew among what is offered: so those of different texts, of `--targets` and of transformers'
+own pipeline compare.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp
 from typing import TypedDict, Unpack
 
 from unmask.errors import BadInput
-from unmask.inference.agree import agree, effort_for
+from unmask.inference.agree import Effort, agree, effort_for
 from unmask.inference.blank_row import BlankRow, Pieces, blank_groups, make_row
 from unmask.inference.blanks import BlankText, read_blanks
 from unmask.inference.completion import Completed, candidate_label, complete_text
@@ -143,16 +143,8 @@ def _fill_text(proposer: Proposer, text: BlankText, request: _Request) -> Search
     )
     answers, agreements = [proposals[0].pieces for proposals in alone], list[Agreement]()
     independent = _complete(proposer, text, answers)
-    for before, row in zip([None, *rows], rows, strict=False):
-        if effort is None:
-            break
-        near = before is not None and text.blanks[before.numbers[-1]].place >= row.window[0]
-        seen = _row(proposer, text, row.numbers, answers) if near else row
-        own = [alone[number] for number in row.numbers]
-        state, agreed = yield from agree(proposer, seen, own, effort, request.top, asked_again=near)
-        answers[row.numbers[0] : row.numbers[-1] + 1] = state
-        if agreed is not None:
-            agreements.append(_agreement(proposer, row, agreed, independent))
+    if effort is not None:
+        agreements, answers = yield from _agree(proposer, text, rows, alone, effort, request.top, independent)
     completed = _complete(proposer, text, answers)
     explained = list[Explained]()
     if request.explain:
@@ -175,11 +167,41 @@ def _fill_text(proposer: Proposer, text: BlankText, request: _Request) -> Search
     )
 
 
-def _row(proposer: Proposer, text: BlankText, group: Sequence[int], answers: Sequence[Pieces] = ()) -> BlankRow:
-    """The row of a group; where there are answers, blanks before it are filled with theirs."""
+def _agree(
+    proposer: Proposer,
+    text: BlankText,
+    rows: Sequence[BlankRow],
+    alone: Sequence[Sequence[Proposal]],
+    effort: Effort,
+    top: int,
+    independent: Completed,
+) -> Search[tuple[list[Agreement], list[Pieces]]]:
+    """Every other group first, side by side; then those between, which see what stands around them."""
+    settled: dict[int, Pieces] = {}
+    agreements = list[Agreement]()
+    for turn in (rows[::2], rows[1::2]):
+        seen = [_row(proposer, text, row.numbers, settled) for row in turn]
+        found = yield from side_by_side(
+            [
+                agree(proposer, row, [alone[number] for number in row.numbers], effort, top, asked_again=bool(settled))
+                for row in seen
+            ]
+        )
+        for row, (state, agreed) in zip(turn, found, strict=True):
+            settled |= dict(zip(row.numbers, state, strict=True))
+            if agreed is not None:
+                agreements.append(_agreement(proposer, row, agreed, independent))
+    agreements.sort(key=lambda agreement: agreement.blanks)
+    return agreements, [settled[number] for number in range(len(text.blanks))]
+
+
+def _row(
+    proposer: Proposer, text: BlankText, group: Sequence[int], settled: Mapping[int, Pieces] | None = None
+) -> BlankRow:
+    """The row of a group; blanks of others that are settled are filled with their answers."""
     targets = (len(each.pieces) for blank in text.blanks for each in blank.choices)
     most = max(proposer.pieces[-1], *targets, 1)
-    shown = {text.blanks[number].place: answers[number] for number in range(group[0])} if answers else {}
+    shown = {text.blanks[number].place: pieces for number, pieces in (settled or {}).items()}
     return make_row(proposer.lm, text, group, most_pieces=most, shown=shown)
 
 
