@@ -88,6 +88,14 @@ def test_what_was_read_and_what_was_not_is_told() -> None:
     assert "tokens" not in printed(FILLED)
 
 
+def test_of_a_long_text_what_stands_around_its_blanks_is_drawn() -> None:
+    long = replace(
+        FILLED, completed="x" * 3_000 + FILLED.completed + "y" * 3_000, places=((3_004, 3_008), (3_009, 3_013))
+    )
+    text = "".join(printed(long).split())
+    assert text.startswith("…xxx") and "xNewYorkCityin1998y" in text and "y…" in text and text.count("x") < 200
+
+
 def test_of_very_many_blanks_the_first_are_drawn_and_the_others_counted() -> None:
     many = replace(
         FILLED,

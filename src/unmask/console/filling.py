@@ -88,6 +88,7 @@ def _completed_text(result: Filled) -> Text:
         else:
             stretches.append([begin, stop])
     pieces = [text[begin:stop] for begin, stop in stretches]
+    pieces = [*([Text("")] * (stretches[0][0] > 0)), *pieces, *([Text("")] * (stretches[-1][1] < len(text)))]
     return Text(" … ").join(pieces)
 
 
