@@ -19,8 +19,8 @@ import rival
 import sides
 import torch
 import tyro
-from recorded import key
-from time_to_loss import Figures, kept, record
+from recorded import Figures, kept, key
+from time_to_loss import record
 from turns import THREADS, Clock, Contender, Spread, race
 
 from unmask.models.families.sizes import SIZES, Size

@@ -17,8 +17,7 @@ from typing import Any
 
 import sides
 import tyro
-from recorded import key
-from time_to_loss import Figures, kept
+from recorded import Figures, kept, key
 
 from unmask.models import neighbours
 from unmask.pretraining import informed

@@ -17,8 +17,7 @@ from typing import Literal
 import sides
 import torch
 import tyro
-from recorded import key
-from time_to_loss import Figures, kept
+from recorded import Figures, kept, key
 from turns import THREADS, Clock, Spread, race, ratios
 
 from unmask.pretraining.recipes import recipe_named

@@ -56,6 +56,7 @@ class Plan:
     rows: int = ROWS
     plain: bool = True  # logits at every position, as Trainer has it; else at the labelled ones, for the same gradients
     who: Who = "plain"
+    bf16: bool = False  # autocast, as TrainingArguments has it
 
 
 def model_of(vocabulary: Vocabulary, size: Size = SIZES["mini"], length: int = LENGTH) -> BertForMaskedLM:
@@ -163,6 +164,7 @@ def trainer_of(dataset: Dataset, plan: Plan, after_step: Callable[[int], None]) 
         warmup_steps=round(0.06 * plan.steps),
         lr_scheduler_type="linear",
         seed=plan.seed,
+        bf16=plan.bf16,
         use_cpu=True,
         dataloader_pin_memory=False,
         save_strategy="no",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -118,7 +118,7 @@ def measured(shapes: list[Shape], rounds: int, clock: Clock) -> list[Point]:
     return points
 
 
-def slope(sizes: list[int], values: list[float]) -> float:
+def slope(sizes: Sequence[int], values: list[float]) -> float:
     """Of the logarithms, by least squares.
 
     >>> round(slope([1, 2, 4], [3.0, 12.0, 48.0]), 6)

@@ -13,6 +13,10 @@ run_mlm.py makes it (see rival.py): the best of four learning rates, for as many
 60 (40 for the plain one). Ours: `unmask pretrain --recipe mini`. The question put to ours: which is the smallest budget
 of steps, schedule and all, that ends at or below the held-out loss that theirs has at the end of its minutes? What ours
 counts in the text before its first step is added to its seconds.
+
+Both sides may compute in bfloat16. Theirs is timed with `TrainingArguments(bf16=True)` and without, and is given the
+faster of the two; ours is timed in what `--precision auto` chooses on this machine, and in float32. Curves are of
+float32 on both sides, in favour of a side that is timed in bfloat16: its own curve is not expected to end lower.
 """
 
 from __future__ import annotations
@@ -23,19 +27,22 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from math import ceil, exp, log
 from pathlib import Path
 from statistics import median
-from typing import Any, Literal
+from typing import Literal
 
 import rival
 import sides
+import torch
 import tyro
-from recorded import key
+from recorded import Figures, kept, key
 from turns import THREADS, Clock, Spread, race, ratios
 
+from unmask.models.kernels import CPU_KERNELS
+from unmask.pretraining.informed import kept_vectors
 from unmask.pretraining.pretrain import Pretraining, pretrain
 from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
@@ -44,6 +51,9 @@ from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget
 from unmask.training.machine.allocator import keep_large_blocks
+from unmask.training.machine.computing import Computing
+from unmask.training.machine.fastest import HALF, SINGLE, fastest_precision
+from unmask.training.precision import AUTO
 
 RATES: dict[rival.Who, tuple[float, ...]] = {
     "plain": (2.5e-4, 5e-4, 1e-3, 2e-3),
@@ -58,8 +68,6 @@ SEEDS = (0, 1, 2)
 VALIDATIONS, SAMPLE = 20, 16_384  # along a run of theirs, and the tokens of each; the final loss is over all
 CLOSE = 1.06  # the smallest budget is known within 6 %
 FALL = 0.9  # nats that a budget e times as large is thought to bring, before two runs say it themselves
-
-Figures = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,16 +102,6 @@ class Setting:
 
 class NotRecorded(Exception):
     """A run that a report would have told of."""
-
-
-def kept(out: Path, name: str, run: Callable[[], Figures]) -> Figures:
-    """A run's figures: as they were kept, or of the run itself; a file is whole or not there."""
-    file = out / f"{name}.json"
-    if not file.exists():
-        aside = file.with_suffix(".writing")
-        aside.write_text(json.dumps(run(), indent=1) + "\n", encoding="utf-8")
-        aside.replace(file)
-    return json.loads(file.read_text(encoding="utf-8"))
 
 
 def theirs(setting: Setting) -> Iterator[Figures]:
@@ -225,50 +223,92 @@ def slope(tried: dict[int, float]) -> float:
 
 
 def times(setting: Setting, steps: int, rounds: int, clock: Clock) -> Figures:
-    """Seconds of a step of each, taking turns; theirs is Trainer's own, ours evenly over the whole run."""
+    """Seconds of a step of each in each precision, taking turns; theirs is Trainer's own, ours evenly over the run."""
 
     def run() -> Figures:
         plan = rival.Plan(steps=100_000, who=setting.who, rows=setting.their_rows)
-        contenders = {
-            "theirs": partial(sides.theirs, data=setting.data, plan=plan),
-            "ours": partial(sides.ours, data=setting.data, recipe=setting.recipe, steps=steps, spread=rounds + 3),
+        their = {
+            precision: partial(sides.theirs, data=setting.data, plan=replace(plan, bf16=precision == HALF))
+            for precision in (SINGLE, HALF)
         }
+        chosen = automatic_precision(setting.recipe)
+        our = {
+            precision: partial(
+                sides.ours,
+                data=setting.data,
+                recipe=setting.recipe,
+                steps=steps,
+                spread=rounds + 3,
+                computing=Computing(precision=precision, device="cpu"),
+            )
+            for precision in dict.fromkeys((SINGLE, chosen))
+        }
+        contenders = {f"theirs {precision}": each for precision, each in their.items()}
+        contenders |= {f"ours {precision}": each for precision, each in our.items()}
         return {
             **race(contenders, rounds, threads=THREADS[clock], clock=clock),
+            "chosen": chosen,
             "rows": setting.recipe.settings.batch_size,
             "beginning": [seconds_to_begin(setting) for _ in range(3)],
         }
 
-    return setting.kept(f"times-{setting.prefix}{clock}-{key(setting.recipe)}", run)
+    return setting.kept(f"times-precisions-{setting.prefix}{clock}-{key(setting.recipe)}", run)
+
+
+def automatic_precision(recipe: Recipe) -> str:
+    """What `--precision auto` stands for on these processors."""
+    return fastest_precision(Computing(precision=AUTO), torch.device("cpu"), cpu_kernels=recipe.family in CPU_KERNELS)
 
 
 def seconds_to_begin(setting: Setting) -> float:
     """What it takes to make the learner that the first step finds, with all that is counted in the text for it."""
     pretraining = Pretraining.of(Dataset.open(setting.data), setting.recipe)
+    kept_vectors.cache_clear()  # or only the first of several would be counted
     start = time.perf_counter()
     pretraining.learner()
     return time.perf_counter() - start
 
 
+def fastest_sides(seconds: Figures) -> tuple[str, str]:
+    """Whose steps are set beside each other: theirs in its faster precision, ours in what `--precision auto` chose."""
+    their = min((f"theirs {SINGLE}", f"theirs {HALF}"), key=lambda side: Spread.of(seconds[side]).median)
+    return their, f"ours {seconds['chosen']}"
+
+
 def report(setting: Setting, pairs: list[tuple[Figures, Figures]], seconds: Figures) -> None:
     """The tables, and the same as JSON."""
-    their, our = Spread.of(seconds["theirs"]), Spread.of(seconds["ours"])
-    ratio = ratios(seconds, "theirs", "ours")
-    beginning = median(seconds.get("beginning", [0.0]))
-    print(f"\nseconds a step: theirs {their:.3f}, ours {our:.3f}; theirs over ours {ratio:.2f}")
+    their_side, our_side = fastest_sides(seconds)
+    their, our = Spread.of(seconds[their_side]), Spread.of(seconds[our_side])
+    single = {side: Spread.of(seconds[f"{side} {SINGLE}"]).median for side in ("theirs", "ours")}
+    beginning = median(seconds["beginning"])
+    print("\nseconds a step, all taking turns")
+    for side in (side for side in seconds if side.startswith(("theirs ", "ours "))):
+        print(f"  {side:16} {Spread.of(seconds[side]):.3f}" + (" *" if side in (their_side, our_side) else ""))
+    print(f"* set beside each other: theirs in its faster precision, ours in what --precision auto chose; {CURVES}")
+    print(f"theirs over ours {ratios(seconds, their_side, our_side):.2f}")
     print(f"ours begins with {beginning:.1f} seconds of counting, which are added to its own\n")
-    print("| theirs: minutes | steps | seed | held-out loss | ours: steps | seconds | held-out loss | times as fast |")
-    print("|---|---|---|---|---|---|---|---|")
+    heads = ("theirs: minutes", "steps", "seed", "held-out loss", "ours: steps", "seconds", "held-out loss")
+    print(f"| {' | '.join(heads)} | times as fast | both in float32 |")
+    print("|---" * (len(heads) + 2) + "|")
     rows = []
     for run, answer in pairs:
-        long, short = run["plan"]["steps"] * their.median, beginning + answer["plan"]["steps"] * our.median
-        rows.append({"theirs": run, "ours": answer, "seconds": [long, short], "factor": long / short})
+        steps, enough = run["plan"]["steps"], answer["plan"]["steps"]
+        long, short = steps * their.median, beginning + enough * our.median
+        alike = steps * single["theirs"] / (beginning + enough * single["ours"])
+        factors = {"factor": long / short, "factor in float32": alike}
+        rows.append({"theirs": run, "ours": answer, "seconds": [long, short], **factors})
         print(
-            f"| {long / 60:.1f} | {run['plan']['steps']:,} | {run['plan']['seed']} | {run['loss']:.3f} "
-            f"| {answer['plan']['steps']:,} | {short:.0f} | {answer['loss']:.3f} | {long / short:.1f} |"
+            f"| {long / 60:.1f} | {steps:,} | {run['plan']['seed']} | {run['loss']:.3f} "
+            f"| {enough:,} | {short:.0f} | {answer['loss']:.3f} | {long / short:.1f} | {alike:.1f} |"
         )
     known = {"rows": rows, "times": seconds, "recipe": asdict(setting.recipe)}
     (setting.out / "report.json").write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+CURVES = (
+    "losses of both sides are of runs in float32, in favour of a side that is timed in bfloat16, which is not expected "
+    "to end lower: benchmarks/precision.py has the difference for ours, theirs was not measured"
+)
 
 
 def draw(pairs: list[tuple[Figures, Figures]], seconds: Figures, file: Path) -> None:
@@ -282,8 +322,8 @@ def draw(pairs: list[tuple[Figures, Figures]], seconds: Figures, file: Path) -> 
     figure, panel = pyplot.subplots(figsize=(7, 4), layout="constrained")
     for pair in pairs:
         ends = []
-        for side, run in zip(("theirs", "ours"), pair, strict=True):
-            minutes = Spread.of(seconds[side]).median / 60
+        for side, timed, run in zip(("theirs", "ours"), fastest_sides(seconds), pair, strict=True):
+            minutes = Spread.of(seconds[timed]).median / 60
             ends.append((run["plan"]["steps"] * minutes, run["loss"]))
             steps, losses = zip(*(point for point in run["curve"] if point[0]), strict=True)
             panel.plot([step * minutes for step in steps], losses, color=colours[side], label=labels.pop(side, None))

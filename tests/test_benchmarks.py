@@ -23,13 +23,21 @@ from unmask.tokens.store.dataset import Dataset
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = (
     "ablation",
+    "embedding",
     "families",
+    "filling",
+    "joint",
+    "kinds",
     "limits",
     "loader",
+    "long_texts",
     "memory",
     "overhead",
+    "policies",
     "precision",
     "scaling",
+    "scoring",
+    "searching",
     "step",
     "time_to_loss",
 )
@@ -62,7 +70,7 @@ def test_every_script_says_what_it_does(
     assert f"benchmarks/{script}.py" in (FOLDER / f"{script}.py").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["time_to_loss", "scaling"])
+@pytest.mark.parametrize("name", ["equal_operations", "time_to_loss", "scaling", "searching"])
 def test_their_examples_hold(name: str, part) -> None:
     ran = doctest.testmod(part(name))
     assert ran.attempted and not ran.failed
@@ -87,6 +95,61 @@ def test_recording_the_rival_with_fewer_logits_changes_neither_loss_nor_gradient
     differences = part("rival").agrees(dataset)
     assert differences["largest gradient"] > 1e-2
     assert max(differences["loss"], differences["gradient"]) < 1e-5
+
+
+def test_the_rival_s_bfloat16_is_its_trainer_s_own(dataset: Dataset, part) -> None:
+    rival, kinds = part("rival"), []
+    for bf16 in (False, True):
+        plan = rival.Plan(steps=1, rows=2, who="informed", bf16=bf16)
+        trainer = rival.trainer_of(dataset, plan, lambda _: None)
+        product = next(module for module in trainer.model.modules() if isinstance(module, torch.nn.Linear))
+        product.register_forward_hook(lambda _, __, outcome: kinds.append(outcome.dtype))
+        trainer.train()
+    assert kinds == [torch.float32, torch.bfloat16]
+
+
+def test_theirs_is_given_its_faster_precision_and_ours_what_auto_chose(part) -> None:
+    seconds = {"theirs float32": [3.0, 3.1], "theirs bfloat16": [2.0, 9.0], "ours float32": [1.0, 1.0]}
+    seconds |= {"ours bfloat16": [2.0, 2.0], "chosen": "bfloat16"}
+    assert part("time_to_loss").fastest_sides(seconds) == ("theirs float32", "ours bfloat16")
+    seconds["theirs bfloat16"] = [2.0, 2.0]
+    assert part("time_to_loss").fastest_sides(seconds) == ("theirs bfloat16", "ours bfloat16")
+
+
+def test_what_is_counted_before_the_first_step_is_counted_each_time(dataset: Dataset, part, tmp_path: Path) -> None:
+    from unmask.pretraining.informed import kept_vectors
+    from unmask.pretraining.recipes import recipe_named
+
+    module = part("time_to_loss")
+    setting = module.Setting(
+        data=dataset.path,
+        out=tmp_path,
+        recipe=recipe_named("tiny"),
+        short=1,
+        long=2,
+        who="informed",
+        plain=False,
+        recording=True,
+    )
+    for _ in range(2):
+        assert module.seconds_to_begin(setting) > 0
+        assert (kept_vectors.cache_info().hits, kept_vectors.cache_info().misses) == (0, 1)
+
+
+@pytest.mark.slow
+def test_a_trial_is_done_once_and_has_the_same_operations_as_others(dataset: Dataset, part, tmp_path: Path) -> None:
+    from unmask.pretraining.recipes import recipe_named
+
+    module = part("equal_operations")
+    trial = partial(module.Trial, data=dataset.path, share=2 / module.STEPS)
+    one, other = trial(recipe=recipe_named("tiny")), trial(recipe=recipe_named("tiny", policy="word"))
+    assert one.name != other.name and other.figures(tmp_path, recording=False) is None
+    figures = one.figures(tmp_path)
+    (file,) = tmp_path.iterdir()  # nothing is left of the work
+    before = file.stat().st_mtime_ns
+    assert figures["steps"] == 2 and one.figures(tmp_path) == figures and file.stat().st_mtime_ns == before
+    assert figures["masked_loss"]["value"] < module.unigram_loss(dataset.path, 128) + 1
+    assert figures["flops"] == pytest.approx(2 * module.default_operations(dataset.path, "tiny") / module.STEPS)
 
 
 def test_attentions_work_is_counted_alike_whoever_computes_it(part) -> None:

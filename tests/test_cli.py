@@ -20,6 +20,7 @@ import pytest
 
 import unmask
 from unmask.cli import COMMANDS, explain, overview, read_settings
+from unmask.corruption.policy import POLICIES
 from unmask.errors import EXIT_CODES, BadInput, Damaged, NoSpace
 from unmask.files import with_seal
 
@@ -463,15 +464,15 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(
 
 def test_fill_goes_on_past_bad_lines_and_names_them_in_the_end(inside: Run, make_model: Make) -> None:
     lines = [b"a [MASK]", b"", b"none", b"\xff [MASK]", b"the king " * 60 + b"[MASK]", b"nor here", b"b [MASK]"]
-    done = inside("fill", make_model(), "--json", stdin=b"\n".join(lines))
+    done = inside("fill", make_model(), "--json", "--on-long", "error", stdin=b"\n".join(lines))
     assert done.returncode == BadInput.code
     assert [json.loads(line)["text"] for line in done.stdout.splitlines()] == ["a [MASK]", "b [MASK]"]
     blankless, latin, long, summary = complaints(done)
     assert latin == "unmask: line 4: not UTF-8 at byte 1 of the line"
     assert blankless == "unmask: lines 3, 6: there is no blank to fill: write [MASK] where a word is missing"
-    assert long.startswith("unmask: line 5: 1") and long.endswith("tokens, but this model takes 64: shorten the text")
+    assert re.match(r"unmask: line 5: 1\d\d tokens, but this model takes 62; without --on-long error", long)
     assert summary == "unmask: 4 of 6 lines could not be filled"
-    drawn = inside("fill", make_model(), "-", stdin=b"\n".join(lines))
+    drawn = inside("fill", make_model(), "-", "--on-long", "error", stdin=b"\n".join(lines))
     assert drawn.returncode == BadInput.code and drawn.stdout.count("%") == 10 and complaints(drawn) == complaints(done)
 
 
@@ -524,6 +525,43 @@ def test_fill_draws_bars_and_the_completed_text_for_people(inside: Run, make_mod
     assert [line.split()[0] for line in rest if re.search(r"\d(%|e-\d)", line)] in (["king", "the"], ["the", "king"])
 
 
+def test_fill_tells_in_json_what_blanks_agree_on_why_and_what_was_read(inside: Run, make_model: Make) -> None:
+    text = "The [MASK] sees the [MASK:word]. " + "the king " * 60
+    done = inside("fill", make_model(), text, "--explain", "--top", 2, "--pieces", "1-2", "--json")
+    assert answered(done), done.stderr
+    found = json.loads(done.stdout)
+    (agreement,) = found["agreements"]
+    assert agreement["blanks"] == [0, 1] and len(agreement["fillings"]) == 2
+    assert all(filling["spread"] >= 0 for filling in agreement["fillings"])
+    assert found["windows"] == 1 and found["tokens_read"] < found["tokens"] and found["cut"] == 0
+    assert found["explained"][0]["words"] and found["word_lengths"]
+    drawn = inside("fill", make_model(), text, "--explain", "--top", 2, "--pieces", "1-2")
+    assert "blanks 1, 2 together" in drawn.stdout and "in sight of a blank" in " ".join(drawn.stdout.split())
+    assert all(len(line) <= 80 for line in drawn.stdout.splitlines()) and "+" in drawn.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ([""], "the text is empty: write one with [MASK] where a word is missing"),
+        (["  "], "the text is empty"),
+        (["\udcff [MASK]"], "not valid Unicode: give it as UTF-8"),
+        (["a [MASK:wrd]"], "[MASK:wrd] is not a blank here: write [MASK], or [MASK:word] for a whole word"),
+        (["a [MASK]", "--pieces", "0"], "--pieces 0: give a number of tokens or a range, such as 1-4"),
+        (
+            ["the king " * 60 + "[MASK]", "--on-long", "cut"],
+            "blank 1 is token 121, beyond the 62 that --on-long cut keeps",
+        ),
+        (["a [MASK]", "--on-long", "maybe"], "--on-long maybe"),
+    ],
+)
+def test_what_fill_cannot_do_is_one_line(inside: Run, make_model: Make, words: list[str], line: str) -> None:
+    done = inside("fill", make_model(), *words)
+    assert done.returncode in (2, 3) and done.stdout == ""
+    (complaint,) = complaints(done)
+    assert line in complaint
+
+
 # hiding, seen and measured
 
 SENTENCE = "The king sees the capital of France."
@@ -554,7 +592,7 @@ def test_show_takes_lines_and_prints_a_json_line_for_each(command: Run, data: Pa
 def test_all_policies_are_shown_on_one_text(inside: Run, make_model: Make, tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("capital of France\n")
     without = inside("show", make_model(), SENTENCE, "--all")
-    assert sum(" tokens hidden" in line for line in without.stdout.splitlines()) == 7
+    assert sum(" tokens hidden" in line for line in without.stdout.splitlines()) == 8
     done = inside("show", make_model(), SENTENCE, "--all", "--phrases", tmp_path / "list.txt", "--json")
     assert [json.loads(line)["policy"] for line in done.stdout.splitlines()][3:6] == ["entity", "phrase", "collocation"]
 
@@ -570,6 +608,21 @@ def test_audit_prints_bars_for_people_and_one_json_document(inside: Run, data: P
     assert found["policy"] == "span 0.7, token 0.3" and abs(found["rate"] - 0.3) < 0.02
     assert found["specials_hidden"] == found["silent"] == 0
     assert (found["position_threshold"], found["position_favoured"]) == (0.001, False)
+
+
+def test_hardness_is_a_table_of_all_policies_or_of_one_beside_token(inside: Run, data: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(data, tmp_path / "data")  # lists are mined, and kept there
+    done = inside("audit", folder, "--hardness", "--length", 64)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split()[0] for line in done.stdout.splitlines() if " ± " in line and "%" in line.split()[1]]
+    assert len(rows) == len(POLICIES) and all(map(str.startswith, POLICIES, rows))  # long names are broken
+    assert max(map(len, done.stdout.splitlines())) <= 80 and "of the training text" in done.stdout
+    done = inside("audit", data, "--hardness", "--policy", "span 0.7, token 0.3", "--length", 64, "--json")
+    assert answered(done), done.stderr
+    token, mixed = json.loads(done.stdout)["policies"]
+    assert (token["policy"], token["beyond_reference"]) == ("token", None)
+    assert mixed["policy"] == "span 0.7, token 0.3" and mixed["beyond_reference"]["low"] > 0
+    assert token["bits"]["value"] < mixed["bits"]["value"] < mixed["unigram_bits"]["value"]
 
 
 def test_collocations_are_written_to_be_edited_and_never_written_over(inside: Run, data: Path, tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def test_verbs_that_compute_nothing_load_no_torch(corpus: Path, data: Path, tmp_
         ["show", tmp_path / "run", "The king sees the sea.", "--all"],
         ["collocations", data],
         ["audit", data, "--blocks", 50],
+        ["audit", data, "--hardness", "--policy", "span"],
         ["prepare", corpus, "--out", tmp_path / "data", "--vocab-size", 300],
     ]
     words = json.dumps([[str(word) for word in each] for each in asked])

@@ -63,7 +63,7 @@ def test_the_wheel_has_every_file_of_the_package_and_the_licence(wheel: Path) ->
     files = {path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     there = set(zipfile.ZipFile(wheel).namelist())
     assert {str(path.relative_to(PACKAGE.parent)) for path in files} == {x for x in there if x.startswith("unmask/")}
-    assert "unmask/py.typed" in there
+    assert {"unmask/py.typed", "unmask/evaluation/probe_items.jsonl"} <= {*there}
     assert any(name.endswith("dist-info/licenses/LICENSE") for name in there)
 
 

@@ -26,7 +26,7 @@ from unmask.results import to_json
 from unmask.verbs.arguments import Location
 from unmask.verbs.commands import COMMANDS, STREAMED
 from unmask.verbs.mistakes import WrongUsage, empty_word, find_mistake, unknown_command
-from unmask.verbs.options import options_of
+from unmask.verbs.options import JSON_HELP, options_of
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 UNUSABLE = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -131,13 +131,15 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
     """The verb's signature as tyro reads it best: `*words` as positions, one type for a path, and --json."""
     import tyro
 
-    hints = typing.get_type_hints(verb) | {"json": Annotated[bool, tyro.conf.arg(help="Print the result as JSON.")]}
+    hints = typing.get_type_hints(verb) | {"json": bool}
     signature = inspect.signature(verb)
+    unsaid = tyro.conf.arg(help_behavior_hint="")
 
     def adapt(parameter: inspect.Parameter) -> inspect.Parameter:
         kind: Any = {Location: Path, Location | None: Path | None}.get(hints[parameter.name], hints[parameter.name])
         if parameter.kind is parameter.VAR_POSITIONAL:
-            return parameter.replace(kind=parameter.POSITIONAL_ONLY, annotation=tuple[(kind, ...)], default=())
+            kind = Annotated[tuple[(kind, ...)], unsaid]
+            return parameter.replace(kind=parameter.POSITIONAL_ONLY, annotation=kind, default=())
         if parameter.name in optional:
             kind = Annotated[str | None, tyro.conf.arg(metavar="[RUN]")]
             return parameter.replace(annotation=kind, default=None)
@@ -145,6 +147,10 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
             parameter = parameter.replace(default=Path(parameter.default))
         if parameter.default is False:
             kind = Annotated[(kind, tyro.conf.FlagCreatePairsOff)]
+        if parameter.name == "json":
+            kind = Annotated[kind, tyro.conf.arg(help=JSON_HELP, help_behavior_hint="")]
+        elif parameter.default in (None, False, ()):  # what that stands for, the help says in words
+            kind = Annotated[kind, unsaid]
         return parameter.replace(annotation=kind)
 
     def question(*positions: Any, json: bool, **settings: Any) -> tuple[Callable[[], Any], bool]:

@@ -170,6 +170,8 @@ def path_kind(path: Path) -> str:
         return "a file"
     signs = {
         "manifest.json": "a data directory",
+        "vectors.json": "a vectors directory",
+        "index.json": "a search index",
         "run.json": "a run",
         "config.json": "a model directory",
         "tokenizer.json": "a tokenizer",

@@ -85,7 +85,7 @@ class PolicyProperties:
     needs_spans: bool = False  # … and the marked spans of the kind that its setting `kind` names
     needs_sentinels: bool = False  # they stand for hidden runs, and an answer spells those out
     timed: bool = False  # the share that is hidden is drawn anew for each row
-    in_place: bool = True  # hidden tokens are predicted where they stood, all at once
+    in_place: bool = True  # hidden tokens are restored where they stood, of which a mask or the like is shown
     edges: bool = False  # examples name the columns around each hidden run
     ordered: bool = False  # … in which order hidden tokens are predicted
     weighted: bool = False  # … what each row counts

@@ -83,6 +83,7 @@ class Trained:
     seconds: float
     loss: float  # on the fixed validation masks
     accuracy: float
+    precision: str = "float32"  # that products were computed in
     figures: dict[str, float] = field(default_factory=dict)  # what the objective measured of itself on held-out text
     fills: bool = True  # whether the model is one that fills blanks
     next: tuple[str, ...] = ()  # commands to put it to use by
@@ -99,8 +100,52 @@ class Breakdown:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ReliabilityBin:
+    """Blanks whose best guess has a probability between two bounds."""
+
+    low: float
+    high: float
+    blanks: int
+    confidence: float  # the mean of those probabilities
+    accuracy: float  # how many of the guesses were right
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """Whether a model is as sure of its fills as it is right."""
+
+    blanks: int  # shown as the mask
+    error: Figure  # expected calibration error, of ten bins
+    confidence: float  # the mean probability of the best guess
+    bins: tuple[ReliabilityBin, ...]  # that have a blank
+    plot: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Consistency:
+    """How far answers depend on the order of asking; all in nats a hidden token."""
+
+    rows: int
+    tokens: int  # hidden in them
+    spread: Figure  # the standard deviation, over orders, of the log-probability of a row's hidden tokens
+    widest: Figure  # the best order beside the worst
+    loss: Figure  # the mean over orders
+    at_once: Figure  # the loss where no hidden token sees another
+    by_order: dict[str, Figure]  # the loss in each order
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dependence:
+    """Nats a hidden token, predicted both ways: what it is worth to a model to know of each other what is hidden."""
+
+    independent: Figure  # each on its own, from what is not hidden
+    dependent: Figure  # one after another in a random order, from those before it too
+    gain: Figure  # the first minus the second, token by token
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evaluated:
-    """How well a masked language model restores hidden tokens of held-out text."""
+    """How well a model restores hidden tokens of held-out text."""
 
     model: str
     data: str
@@ -114,8 +159,11 @@ class Evaluated:
     context_bits: Figure  # unigram entropy − loss: a lower bound on what the context tells, in bits
     most_frequent_top1: float  # the baseline that always says the most frequent token
     unigram_loss: float  # the baseline that knows only how frequent each token is
-    by_kind: dict[str, Breakdown]  # masked, random, kept
+    by_kind: dict[str, Breakdown]  # masked, random, kept; of XLNet nothing, which is what it sees there
     by_frequency: dict[str, Breakdown]
+    dependence: Dependence | None = None  # of models that predict one after another too
+    calibration: Calibration | None = None  # none where nothing was shown as the mask
+    consistency: Consistency | None = None  # where asked for
 
 
 @dataclass(frozen=True)
@@ -124,6 +172,7 @@ class Guess:
 
     token: str
     probability: float
+    pieces: int = 1  # tokens it has
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,13 +186,67 @@ class Written:
 
 
 @dataclass(frozen=True)
+class Filling:
+    """Words for several blanks at once."""
+
+    words: tuple[str, ...]
+    log_probability: float  # one after the other, in nats: the mean over orders of revealing them
+    spread: float  # between the likeliest of these orders and the least likely, in nats
+    probability: float | None = None  # among the pairs of the table, where there are two blanks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """What blanks that are filled together agree on, the likeliest first."""
+
+    blanks: tuple[int, ...]  # which of the text's, the first being 0
+    method: str  # table (two blanks), or beam
+    fillings: tuple[Filling, ...]
+    independent: Filling  # the best of each blank on its own, judged in the same way
+    orders: int  # in which they were revealed
+    outside: tuple[float, ...] = ()  # of each blank, the probability of what the table leaves out
+
+
+@dataclass(frozen=True)
+class WordRelevance:
+    """What a word of the context did for an answer."""
+
+    word: str
+    start: int  # in `completed` of what was filled
+    end: int
+    relevance: float  # nats: above 0 it made the answer likelier than other words in its place would
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """Which words of the context mattered for the answer of a blank, or of blanks that agree."""
+
+    blanks: tuple[int, ...]  # which of the text's
+    answer: tuple[str, ...]
+    log_probability: float  # of the answer, in nats
+    words: tuple[WordRelevance, ...]  # in the order of the text
+    replacements: int  # words that were tried in the place of each
+    covered: float  # their share of what could stand there, on average
+    left_out: int = 0  # words of the row too far away to be tried
+
+
+@dataclass(frozen=True)
 class Filled:
-    """A text with its blanks filled: the candidates of each blank, best first, and the best text."""
+    """A text with its blanks filled: what each blank says on its own, and the text as they agree on it."""
 
     text: str
-    blanks: tuple[tuple[Guess, ...], ...]
+    blanks: tuple[tuple[Guess, ...], ...]  # the candidates of each on its own, the others staying blank; best first
     completed: str
     places: tuple[tuple[int, int], ...]  # where each filled word starts and ends in `completed`
+    independent: str = ""  # the text completed with the best of each blank on its own
+    agreements: tuple[Agreement, ...] = ()  # of blanks that are filled together
+    tokens: int = 0  # of the text
+    tokens_read: int = 0  # of them within sight of a blank
+    windows: int = 1  # in which they were read
+    cut: int = 0  # tokens left away, as asked for
+    word_lengths: str = ""  # where the share of words of each length is from, if lengths competed
+    explained: tuple[Explained, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -191,6 +294,33 @@ class Audited:
     specials_shown: int  # random replacements that are special: 0, or something is wrong
     silent: int  # rows with eligible tokens and nothing to predict
     tokens_per_second: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyHardness:
+    """How predictable what a policy hides is from its neighbours, under a bigram model."""
+
+    policy: str  # as it was asked for
+    rate: float  # hidden / tokens that may be hidden
+    hidden: int
+    bits: Figure  # of a hidden token; 0 is given away
+    beyond_reference: Figure | None  # bits, minus those of the reference on the same blocks; none of itself
+    unigram_bits: Figure  # of the same tokens, by how often they occur alone
+    under_one_bit: Figure  # the share of hidden tokens that are as good as given away
+    neighbours: float  # how many of its two a hidden token has when it is predicted, on average
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardness:
+    """Policies side by side on the same blocks of held-out text: how predictable what they hide is."""
+
+    data: Path
+    rows: int
+    length: int  # of a row
+    counted: int  # tokens of the training text that the bigram model counted …
+    training_tokens: int  # … of so many
+    reference: str  # the policy that the others are set beside
+    policies: tuple[PolicyHardness, ...]  # the reference first
 
 
 @dataclass(frozen=True)
@@ -326,7 +456,9 @@ class Planned:
 
     recipe: str
     vocabulary: int
-    length: int
+    length: int  # of the blocks, in the beginning
+    longest: int  # of the blocks, in the end: what the model takes
+    blocks: str  # of a step, in words
     batch_size: int
     micro_batch: int
     hardware: str
@@ -380,6 +512,7 @@ class ComparedRun:
     tokens: int | None
     seconds: float | None  # of training
     tokens_per_second: float | None
+    precision: str | None = None  # that its products were computed in
     same_tokenizer: bool = True  # as the others; if not, bits per byte alone compare
     masked_loss: Figure | None  # on the fixed masks, nats a hidden token
     masked_accuracy: Figure | None
@@ -413,6 +546,7 @@ class Demonstrated:
     evaluated: Evaluated
     before: tuple[Filled, ...]
     after: tuple[Filled, ...]
+    shown: str  # the sentence in which a policy's hidden tokens were shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -485,6 +619,190 @@ class Exported:
     same_fills: float | None = None  # the share of best fills that are the model's own
     accuracy: tuple[float, float] | None = None  # of the model and of the export, on hidden tokens
     speed: float | None = None  # how many times as fast as torch here, taking turns
+
+
+@dataclass(frozen=True)
+class TokenSurprisal:
+    """A token of a text, and how little it was expected."""
+
+    token: str  # as the vocabulary spells it
+    start: int  # its first character in the text
+    end: int  # and the one after its last
+    bits: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """How likely a model finds a text, in nats; more is likelier."""
+
+    text: str
+    method: str  # pseudo, with the stride where there is one; likelihood; bound
+    score: float  # the sum over its tokens
+    per_token: float
+    per_word: float
+    bits_per_byte: float  # the sum in bits, less is likelier
+    tokens: int  # that were scored
+    words: int  # as the tokenizer has them
+    unknown: int = 0  # tokens that stand for what is not in the vocabulary
+    tokens_read: int  # a prefix's and a suffix's among them
+    windows: int
+    cut: int = 0  # tokens that were not read
+    error: float | None = None  # of a bound: the standard error of the sum, which is an average over draws
+    surprisals: tuple[TokenSurprisal, ...] = ()  # where asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rescored:
+    """Lists of candidates in a new order: judged on half of them, by a weight that was chosen on the other half."""
+
+    path: Path
+    method: str  # of the model's scores
+    measure: str  # accuracy, or word error rate
+    tuned_on: int  # lists: the first, the third, …
+    judged_on: int
+    weight: float  # of the model's score, in nats; a candidate's own counts once
+    before: Figure  # by the candidates' own scores
+    after: Figure  # by both
+    model_alone: Figure
+    oracle: float  # the best that can be chosen
+    fewer_errors: Figure  # before minus after, list by list
+    choices: tuple[int, ...]  # the place of the chosen candidate in each list, from 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbedItem:
+    """What a model preferred in one item."""
+
+    phenomenon: str
+    text: str | None  # with its blank; none where sentences were chosen among
+    answer: str  # the right choice
+    choice: str | None = None  # the model's
+    scores: dict[str, float] = field(default_factory=dict)  # nats, of each choice
+    right: bool | None = None  # none where it could not be scored
+    tie: bool = False  # equal scores, which is not right
+    rank: int | None = None  # of the answer among all tokens, where there were no candidates
+    exact: bool = True  # rather than decided by a stride
+    problem: str = ""  # why it could not be scored
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbedPhenomenon:
+    """How often a model preferred what is right."""
+
+    items: int
+    accuracy: Figure  # of those that could be scored
+    chance: float  # what guessing comes to: one of the candidates, or none where the whole vocabulary was open
+    ties: int
+    unscorable: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeResult:
+    """What a model knows of a language and of the world, by items with a right answer."""
+
+    model: Path
+    items: Path
+    method: str  # of its scores
+    overall: ProbedPhenomenon
+    mean: float | None  # of the accuracies of phenomena, each counting once
+    phenomena: dict[str, ProbedPhenomenon]
+    exact: int  # items that were scored exactly; the others were clear with a stride
+    out: Path | None = None  # where the items are, each with its scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedded:
+    """A text as a vector, and how much of it was read."""
+
+    text: str
+    vector: tuple[float, ...]
+    tokens_read: int
+    windows: int  # that it was read in
+    cut: int = 0  # tokens that were not read, where cutting was chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorsWritten:
+    """A vectors directory: what was embedded, and how."""
+
+    path: Path
+    model: Path
+    texts: int
+    dimensions: int
+    pooling: str
+    normalised: bool
+    whitened: int  # directions that were taken away, beside the mean; 0 is not whitened
+    dtype: str
+    tokens_read: int
+    windows: int
+    cut: int
+    continued_after: int = 0  # texts that a command which was stopped had embedded
+    seconds: float
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Indexed:
+    """A search index, made or changed."""
+
+    path: Path
+    model: Path
+    documents: int
+    passages: int
+    added: int  # documents, by this command
+    removed: int
+    dimensions: int
+    tuned: bool  # whether the model was tuned for vectors of sentences
+    whitened: int  # directions that are taken away, beside the mean; 0 is not whitened
+    faiss_recall: float | None = None  # of the ten nearest, on a sample; none where search is exact
+    seconds: float
+    next: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """A passage that answers a query."""
+
+    id: str
+    document: str
+    passage: int  # its number in the document, from 1
+    score: float  # BM25's, a cosine, or the sum of inverted ranks
+    ranks: dict[str, int]  # in each way that it was found
+    text: str
+    matched: tuple[tuple[int, int], ...]  # where words of the query stand in the text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searched:
+    """The best passages for a query, one of each document, best first."""
+
+    query: str
+    index: Path
+    by: str  # bm25, dense or fused
+    tuned: bool  # whether the index's model was tuned for vectors of sentences
+    hits: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearPair:
+    """Two texts whose vectors point the same way."""
+
+    first: str  # ids
+    second: str
+    cosine: float
+    excerpts: tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearTexts:
+    """Near neighbours within a corpus, the nearest pairs first."""
+
+    path: Path
+    texts: int
+    above: float  # the cosine that all pairs have at the least
+    total: int  # pairs above it
+    crowded: bool  # so many that nearness says nothing
+    pairs: tuple[NearPair, ...]  # as many as were to be listed
 
 
 if not TYPE_CHECKING:  # a type checker sees the classes as they stand, and could not follow this

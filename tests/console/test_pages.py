@@ -17,6 +17,7 @@ from unmask.results import (
     Collocated,
     ComparedRun,
     Comparison,
+    Dependence,
     Evaluated,
     Figure,
     Filled,
@@ -177,6 +178,11 @@ def test_figures_stand_beside_their_intervals_and_baselines() -> None:
     for said in ("4.400 – 4.600", "20.0% – 30.0%", "6.250  unigram", "5.0%  most frequent token"):
         assert said in text
     assert "at least 2.25 bits about a hidden token: a lower bound" in " ".join(text.split())
+    assert "one after another" not in text
+    ways = Dependence(independent=Figure(4.7, 4.6, 4.8), dependent=Figure(4.5, 4.4, 4.6), gain=Figure(0.2, 0.19, 0.21))
+    lines = [" ".join(line.split()) for line in printed(replace(EVALUATED, dependence=ways)).splitlines()]
+    assert "each on its own 4.700 4.600 – 4.800" in lines and "one after another 4.500 4.400 – 4.600" in lines
+    assert "what that brings 0.200 0.190 – 0.210" in lines
 
 
 def test_an_interval_that_is_not_known_and_a_model_that_learnt_nothing_are_said_to_be_so() -> None:

@@ -1,6 +1,7 @@
-"""Permutation and diffusion: what XLNet and masked diffusion need beside the ids."""
+"""Permutations and diffusion: what XLNet, MPNet and masked diffusion need beside the ids."""
 
 import numpy as np
+import pytest
 from corruption_cases import VOCABULARY, batch, batches, law, rates
 from scipy import stats
 
@@ -17,9 +18,20 @@ def test_the_order_of_a_row_is_a_permutation_of_what_is_hidden(rows, rate):
         assert sorted(order[order > 0]) == list(range(1, (order > 0).sum() + 1))
 
 
-def test_every_order_is_equally_likely():
+@law(rows=batches(longest=511), rate=rates)
+def test_masked_permutation_hides_as_words_are_hidden_and_has_an_order_besides(rows, rate):
+    corrupted = policy.corrupt(rows, policy_named("masked-permutation", rate), VOCABULARY, seed=0)
+    words = policy.corrupt(rows, policy_named("word", rate), VOCABULARY, seed=0)
+    assert (corrupted.ids == words.ids).all() and (corrupted.targets == words.targets).all()
+    assert ((corrupted.order > 0) == corrupted.hidden).all()
+    for order in corrupted.order:
+        assert sorted(order[order > 0]) == list(range(1, (order > 0).sum() + 1))
+
+
+@pytest.mark.parametrize("name", ["permutation", "masked-permutation"])
+def test_every_order_is_equally_likely(name):
     rows = batch(rows=12_000, length=5, kind="every token a word")
-    corrupted = policy.corrupt(rows, policy_named("permutation", 1.0), VOCABULARY, seed=0)
+    corrupted = policy.corrupt(rows, policy_named(name, 1.0), VOCABULARY, seed=0)
     _, counts = np.unique(corrupted.order[:, 1:-1], axis=0, return_counts=True)
     assert len(counts) == 6 and stats.chisquare(counts).pvalue > 0.001
 

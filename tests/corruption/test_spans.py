@@ -11,7 +11,7 @@ from unmask.errors import BadInput
 from unmask.randomness import Draws
 from unmask.records import Blocks
 
-WORDS_TOGETHER = ("word", "span", "ngram", "permutation")
+WORDS_TOGETHER = ("word", "span", "ngram", "permutation", "masked-permutation")
 MARKED_TOGETHER = ("entity", "phrase", "collocation")
 
 
@@ -59,7 +59,7 @@ def test_a_marked_span_is_hidden_whole_or_not_at_all(name, rows, rate):
         assert len({bool(hidden[place]) for place in group}) == 1
 
 
-@pytest.mark.parametrize("name", ["word", "span", "ngram", "permutation", *MARKED_TOGETHER])
+@pytest.mark.parametrize("name", ["word", "span", "ngram", "permutation", "masked-permutation", *MARKED_TOGETHER])
 @law(rows=batches(), rate=rates)
 def test_a_row_is_within_one_unit_of_the_rate(name, rows, rate):
     chosen = policy_named(name, rate)

@@ -11,12 +11,13 @@ from transformers import AutoModel
 from transformers.utils import logging
 
 from unmask.errors import BadInput
-from unmask.evaluation.features import encoder_of, load_encoder, text_vectors, word_vectors
+from unmask.evaluation.features import text_vectors, word_vectors
+from unmask.inference.vectors import encoder_of, load_encoder
 from unmask.models.families.family import build_model
 from unmask.tokens.tokenizer.load import save_tokenizer, vocabulary_of
 from unmask.tokens.tokenizer.train import train_tokenizer
 
-FAMILIES = ("bert", "modernbert", "roberta", "gpt2", "electra", "deberta", "xlnet", "t5")
+FAMILIES = ("bert", "modernbert", "roberta", "gpt2", "electra", "deberta", "xlnet", "mpnet", "t5")
 SENTENCES = [
     ["The", "king", "sees", "the", "garden", "every", "day", "."],
     ["Nobody"],

@@ -3,7 +3,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from unmask.evaluation.intervals import mean_figure, share_figure
+from unmask.evaluation.intervals import difference_figure, mean_figure, ratio_figure, share_figure
 
 
 def clustered(rng: np.random.Generator, documents: int) -> tuple[np.ndarray, np.ndarray]:
@@ -58,3 +58,25 @@ def test_a_share_stays_between_none_and_all() -> None:
     figure = share_figure(np.array([True, True, True, False]), np.array([0, 1, 2, 3]))
     assert (figure.value, figure.high) == (0.75, 1.0)
     assert 0 <= figure.low < 0.75
+
+
+def test_the_difference_of_ratios_that_go_together_is_known_better_than_each_and_as_well_as_it_says() -> None:
+    rng = np.random.default_rng(5)
+    held, narrower = [], []
+    for _ in range(2000):
+        effect, sizes = rng.normal(size=60), rng.integers(5, 60, (2, 60)).astype(float)
+        first, second = ((3 + effect + own) * sizes[0] for own in (1.0, rng.normal(scale=0.1, size=60)))
+        second = second / sizes[0] * sizes[1]
+        figure = difference_figure((first, sizes[0]), (second, sizes[1]))
+        alone = ratio_figure(first, sizes[0])
+        assert figure.value == pytest.approx(alone.value - ratio_figure(second, sizes[1]).value)
+        held.append(figure.low <= 1 <= figure.high)
+        narrower.append((figure.high - figure.low) / (alone.high - alone.low))
+    assert np.mean(held) == pytest.approx(0.95, abs=0.02)
+    assert np.median(narrower) < 0.9
+
+
+def test_a_difference_of_a_ratio_and_itself_is_nothing_for_sure() -> None:
+    samples = (np.array([1.0, 4.0, 2.0]), np.array([1.0, 3.0, 5.0]))
+    figure = difference_figure(samples, samples)
+    assert (figure.value, figure.low, figure.high) == (0, 0, 0)

@@ -13,9 +13,9 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from unmask import progress
 from unmask.evaluation import probes
-from unmask.evaluation.features import load_encoder
 from unmask.evaluation.probes import f1_figure, fit_classifier, majority_score, probe_score, rows_of
 from unmask.evaluation.questions import ProbeTask, labelled_texts, tagged_words
+from unmask.inference.vectors import load_encoder
 
 RNG = np.random.default_rng(0)
 TAGS = np.array(["O", "COMMA", "STOP"])

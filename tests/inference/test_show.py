@@ -53,7 +53,7 @@ def test_without_phrases_the_policies_that_need_them_are_left_out(tokenizer):
 
 
 def test_what_is_not_hidden_is_shown_as_it_is(tokenizer):
-    for policy in ("token", "word", "span", "ngram", "diffusion", "permutation"):
+    for policy in ("token", "word", "span", "ngram", "diffusion", "permutation", "masked-permutation"):
         for piece in show_text(tokenizer, TEXT, policy).pieces:
             assert (piece.kind == "shown") == (piece.unit == 0)
             if piece.kind in ("shown", "kept", "asked"):

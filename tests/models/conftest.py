@@ -21,6 +21,7 @@ from transformers import (
     PreTrainedModel,
     RobertaConfig,
     XLMRobertaConfig,
+    XLMRobertaXLConfig,
 )
 
 SMALL = {
@@ -38,6 +39,7 @@ CONFIGS = {
     "bert": BertConfig(**SMALL),
     "roberta": RobertaConfig(**{**SMALL, "pad_token_id": 1}),
     "xlm-roberta": XLMRobertaConfig(**{**SMALL, "pad_token_id": 1}),
+    "xlm-roberta-xl": XLMRobertaXLConfig(**{**SMALL, "pad_token_id": 1}),
     "modernbert": ModernBertConfig(**SMALL, **SPECIALS, local_attention=8),
     "deberta-v2": DebertaV2Config(**SMALL, relative_attention=True, pos_att_type=["c2p", "p2c"]),
     "electra": ElectraConfig(**SMALL, embedding_size=16),

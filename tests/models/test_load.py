@@ -159,8 +159,9 @@ def test_a_tokenizer_without_a_mask_token_is_told_plainly(model: Path, make_mode
 def test_a_model_that_fills_no_blanks_is_refused(model: Path) -> None:
     config = AutoConfig.for_model("gpt2", n_embd=8, n_layer=1, n_head=1, vocab_size=300)
     AutoModelForCausalLM.from_config(config).save_pretrained(model)
-    with pytest.raises(BadInput, match="gpt2 is not a masked language model"):
-        load_model(model)
+    for permuted in (False, True):
+        with pytest.raises(BadInput, match="gpt2 is not a masked language model"):
+            load_model(model, permuted=permuted)
 
 
 def test_an_encoder_without_its_head_is_refused_for_its_answers_would_be_random(model: Path) -> None:

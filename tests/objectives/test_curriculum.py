@@ -60,6 +60,7 @@ PUBLISHED = {
     "rtd": "replaced",
     "gdes": "replaced-disentangled",
     "plm": "permuted",
+    "mpnet": "masked-permuted",
     "span-corruption": "seq2seq",
     "mdlm": "diffusion",
     "clm": "causal",

@@ -12,7 +12,7 @@ from unmask.corruption.schedule import parse_schedule
 from unmask.objectives.curriculum import OBJECTIVES
 from unmask.objectives.text import TextObjective
 
-IN_PLACE = ["collocation", "entity", "ngram", "phrase", "span", "token", "word"]
+IN_PLACE = ["collocation", "entity", "masked-permutation", "ngram", "phrase", "span", "token", "word"]
 LEARNS_FROM = {
     "mlm": IN_PLACE,
     "replaced": IN_PLACE,
@@ -21,6 +21,7 @@ LEARNS_FROM = {
     "causal": [],
     "diffusion": ["diffusion"],
     "permuted": ["permutation"],
+    "masked-permuted": ["masked-permutation"],
     "seq2seq": ["sentinel"],
 }
 

@@ -70,7 +70,7 @@ def test_parameters_operations_and_memory_are_those_of_the_real_model(name: str,
     assert counted.logits == pytest.approx(kept.logits, rel=0.12)
 
 
-@pytest.mark.parametrize("name", ["spanbert-tiny", "xlnet-tiny", "t5-tiny"])
+@pytest.mark.parametrize("name", ["spanbert-tiny", "xlnet-tiny", "mpnet-tiny", "t5-tiny"])
 def test_what_an_objective_adds_is_counted(name: str) -> None:
     chosen = recipe_named(name, length=32, batch_size=4, micro_batch=2)
     counted = cost(chosen, ImaginedDataset.of(500), steps=1)
@@ -140,3 +140,15 @@ def test_counts_are_of_one_micro_batch_each_time(data: Path) -> None:
     first, second = (micro_batch_cost(work.learner, micro, 300) for _ in range(2))
     assert (first.forward, first.backward, first.activations) == (second.forward, second.backward, second.activations)
     assert first.times(3).backward == 3 * first.backward
+
+
+def test_each_length_of_a_schedule_is_counted_with_its_share_and_the_longest_takes_the_memory() -> None:
+    def counted(length: int | str, rows: int) -> Cost:
+        chosen = recipe_named("bert-tiny", length=length, batch_size=rows, micro_batch=rows, rate="0.15")
+        return cost(chosen, ImaginedDataset.of(300), steps=100)
+
+    short, long, scheduled = counted(64, 16), counted(512, 2), counted("64 until 0.75; 512", 16)
+    assert long.forward > 1.1 * short.forward
+    assert scheduled.forward == pytest.approx(0.75 * short.forward + 0.25 * long.forward, rel=1e-3)
+    assert scheduled.activations == pytest.approx(max(short.activations, long.activations), rel=0.02)
+    assert scheduled.parameters == long.parameters

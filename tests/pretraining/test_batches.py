@@ -13,7 +13,7 @@ from unmask.pretraining.recipes import recipe_named
 from unmask.records import Batch
 from unmask.tokens.store.dataset import Dataset
 
-KINDS = ("bert", "bert-wwm", "spanbert", "deberta", "diffusion", "xlnet", "t5")
+KINDS = ("bert", "bert-wwm", "spanbert", "deberta", "diffusion", "xlnet", "mpnet", "t5")
 
 
 def batches_of(data: Path, kind: str) -> MaskedBatches:

@@ -18,9 +18,10 @@ from unmask.training.job import FinishedRun
 
 FINISHED = FinishedRun(
     path=Path("run"),
-    description={"unmask": "0.1.0", "seed": 3},
+    description={"unmask": "0.1.0", "seed": 3, "computing": {"precision": "float32"}},
     parameters=1234,
     step=40,
+    progress=1.0,
     steps=40,
     tokens=5678,
     seconds=9.0,

@@ -62,6 +62,7 @@ EXPECTED = {
     "roberta": Expected("RobertaForMaskedLM"),
     "ernie": Expected("ErnieForMaskedLM"),
     "xlm-r": Expected("XLMRobertaForMaskedLM"),
+    "xlm-r-xl": Expected("XLMRobertaXLForMaskedLM"),
     "pmi": Expected("BertForMaskedLM"),
     "causal": Expected("GPT2LMHeadModel", held_out=frozenset({"bits_per_byte"})),
     "diffusion": Expected("ModernBertForMaskedLM", held_out=frozenset({"bits_per_byte"})),
@@ -75,6 +76,7 @@ EXPECTED = {
     "electra": Expected("ElectraForPreTraining", logged=DETECTION, held_out=DETECTION),
     "deberta-v3": Expected("DebertaV2ForTokenClassification", logged=DETECTION, held_out=DETECTION),
     "xlnet": Expected("XLNetLMHeadModel", held_out=frozenset({"accuracy"})),
+    "mpnet": Expected("MPNetForMaskedLM"),
     "t5": Expected(
         "T5ForConditionalGeneration",
         logged=frozenset({"accuracy", "spans_restored"}),

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unmask.pretraining.batches import BlockRange
 from unmask.pretraining.feed import Feed
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.settings import PretrainSettings, Recipe
@@ -127,3 +128,49 @@ def test_without_packing_each_row_is_one_document_and_widths_are_few(data: Path)
     batches = [micro.batch for step in range(20) for micro in micro_batches_of(feed, step)]
     assert max(batch.documents.max() for batch in batches) == 1
     assert {batch.ids.shape[1] for batch in batches} <= {16, 32, 48, 60}
+
+
+SCHEDULED = replace(SETTINGS, length="32 until 0.5; 128")
+
+
+def test_blocks_become_longer_when_the_schedule_says_so_and_steps_keep_their_tokens(data: Path) -> None:
+    feed = feed_of(SCHEDULED, data)
+    steps = [micro_batches_of(feed, step) for step in (0, 49, 50, 99)]
+    widths = [{micro.batch.ids.shape[1] for micro in step} for step in steps]
+    assert max(widths[0] | widths[1]) <= 32 < min(widths[2] | widths[3])
+    assert [[len(micro.batch.ids) for micro in step] for step in steps] == [[4, 4], [4, 4], [1, 1], [1, 1]]
+    numbers = [micro.number for step in steps for micro in step]
+    assert len(set(numbers)) == len(numbers), "each has draws of its own"
+
+
+@pytest.mark.parametrize("family", ["modernbert", "deberta"])
+def test_an_epoch_has_the_same_text_at_each_length(data: Path, family: str) -> None:
+    batches = feed_of(SCHEDULED, data, family).preparer
+    texts = []
+    for length in (32, 128):
+        at_length = batches.at_length(length)
+        batch = at_length.batch(BlockRange(0, at_length.per_epoch, False, 0.0))
+        inside = ~batches.vocabulary.is_special[batch.ids] & (batch.documents > 0)
+        texts.append(np.sort(batch.ids[inside]))
+    np.testing.assert_array_equal(*texts)
+    assert batches.at_length(128).per_epoch < batches.per_epoch / 2
+
+
+def test_a_feed_of_one_length_is_the_part_of_a_schedule_that_has_it(data: Path) -> None:
+    scheduled = feed_of(SCHEDULED, data)
+    short, long = (
+        feed_of(replace(SETTINGS, length=length, batch_size=rows, micro_batch=rows // 2), data)
+        for length, rows in ((32, 8), (128, 2))
+    )
+    for step in (0, 31, 50, 77):
+        other = short if step < 50 else long
+        assert fields(micro_batches_of(scheduled, step)) == fields(micro_batches_of(other, step))
+        assert scheduled.rows(step) == other.rows(step)
+
+
+def test_where_long_blocks_are_fewer_than_micro_batches_each_is_one(data: Path) -> None:
+    feed = feed_of(replace(SCHEDULED, micro_batch=2), data)
+    assert feed.micro_batches == 4
+    assert [len(list(feed.plan_step(step))) for step in (0, 99)] == [4, 2]
+    planned = [each.request for index in range(4) for each in feed.plan_step(99, [index])]
+    assert [(each.begin, each.end) for each in planned] == [(198, 199), (199, 200)]

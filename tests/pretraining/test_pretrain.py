@@ -425,3 +425,32 @@ def test_stock_transformers_cuts_a_long_text_where_the_model_ends(family: str, d
     assert text["input_ids"].shape == (1, 32)
     model = AutoModelForMaskedLM.from_pretrained(run.model, local_files_only=True)
     assert model(**text).logits.isfinite().all()
+
+
+SCHEDULED = replace(DROPOUT, settings=replace(DROPOUT.settings, length="32 until 0.5; 128"))
+
+
+@pytest.mark.parametrize("stopped_at", [3, 8])
+def test_a_run_whose_blocks_become_longer_goes_on_to_the_same_weights(
+    data: Path, tmp_path: Path, interrupted: Interrupts, stopped_at: int
+) -> None:
+    uninterrupted = train(data, tmp_path / "whole", SCHEDULED)
+    with interrupted(stopped_at, signal.SIGINT), pytest.raises(Interrupted):
+        train(data, tmp_path / "run", SCHEDULED)
+    again = train(data, tmp_path / "run", SCHEDULED, resume=True)
+    assert again.weights_sha256 == uninterrupted.weights_sha256
+    assert lines(again.path) == lines(uninterrupted.path)
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+@pytest.mark.parametrize(("steps", "length"), [(1, 32), (6, 128)])
+def test_a_model_is_said_to_take_what_it_was_trained_on(
+    family: str, steps: int, length: int, data: Path, tmp_path: Path
+) -> None:
+    from transformers import AutoConfig, AutoTokenizer
+
+    plan = recipe_named(f"{family}-tiny", length="32 until 0.5; 128", batch_size=8, micro_batch=4)
+    run = train(data, tmp_path / "run", plan, steps=steps)
+    assert AutoTokenizer.from_pretrained(run.model, local_files_only=True).model_max_length == length
+    assert AutoConfig.from_pretrained(run.model, local_files_only=True).max_position_embeddings == 128
+    assert "32 until 0.5; 128 tokens" in (run.model / "README.md").read_text()

@@ -88,3 +88,16 @@ def test_the_help_of_pretrain_has_every_kind_objective_and_policy_by_its_own_and
     aliases = {alias for objective in OBJECTIVES.values() for alias in objective.also}
     assert len(KINDS) > 10 and len(POLICIES) > 5 and len(aliases) > 5
     assert {*KINDS, *OBJECTIVES, *POLICIES, *aliases} <= words
+
+
+def test_small_sizes_have_one_length_and_large_ones_end_with_long_blocks() -> None:
+    lengths = {size: recipe_named(size).settings.lengths for size in ("tiny", "mini", "small", "base")}
+    assert [lengths[size].setting for size in ("tiny", "mini")] == [128, 128]
+    for size, first in (("small", 128), ("base", 512)):
+        assert lengths[size].at(0.5) == first and lengths[size].at(0.95) >= 1024
+        assert all(recipe_named(f"{kind}-{size}").settings.lengths == lengths[size] for kind in KINDS)
+
+
+def test_a_length_that_is_given_takes_the_place_of_the_schedule() -> None:
+    assert recipe_named("small", length="512").settings.length == 512
+    assert recipe_named("tiny", length="64 until .5;256").settings.length == "64 until 0.5; 256"

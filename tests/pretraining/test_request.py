@@ -236,3 +236,15 @@ def test_a_run_keeps_its_micro_batch_on_another_number_of_processes_and_says_how
         BadInput, match=f"2 micro-batches of 4 blocks, which cannot keep 3 processes busy; .*: {remedy}"
     ):
         resumed_request(whole.path, None, {})
+
+
+def test_where_long_blocks_cannot_be_shared_out_among_sharded_processes_it_is_told_what_can(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    line = "--batch-size 32: --shard keeps 8 processes in step, .* 1,024 tokens a step has 4; give 64, or one --length"
+    with pytest.raises(BadInput, match=line):
+        new_request(data, {"recipe": "small", "steps": 1, "shard": True})
+    for given in ({"batch_size": 64}, {"length": 128}):
+        assert new_request(data, {"recipe": "small", "steps": 1, "shard": True, **given})
+    assert new_request(data, {"recipe": "small", "steps": 1})

@@ -41,8 +41,8 @@ def test_each_panel_has_its_figures_against_the_tokens_seen() -> None:
     large, small = ["Loss, nats a token", "Accuracy on hidden tokens"], ["Learning rate", "Hidden rate"]
     assert list(axes) == [*large, *small, "Gradient norm", "Tokens a second"]
     loss = {line.get_label(): line for line in axes["Loss, nats a token"].lines}
-    assert list(loss["held out"].get_xdata()) == [0, 15 * 4096, 30 * 4096]
-    assert list(loss["held out"].get_ydata()) == [8, 6.5, 5]
+    assert list(loss["held out, a sample"].get_xdata()) == [0, 15 * 4096, 30 * 4096]
+    assert list(loss["held out, a sample"].get_ydata()) == [8, 6.5, 5]
     (rate,) = (line for line in axes["Hidden rate"].lines if len(line.get_xdata()) == 30)
     assert list(rate.get_ydata()) == [line["hidden_rate"] for line in STEPS]
     assert [text.get_text() for text in axes["Loss, nats a token"].texts] == ["5.00"]

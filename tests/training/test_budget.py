@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from regression import ROWS, job
+from regression import ROWS, Rows, job
 
 from unmask.errors import BadInput
-from unmask.training.budget import Budget, steps_for
+from unmask.training.budget import Budget, seconds_a_step, steps_for
+from unmask.training.job import PlannedBatch
 from unmask.training.session import Session
 
 
@@ -61,3 +64,18 @@ def test_what_is_no_budget_is_one_clear_line(budget: dict[str, Any], line: str) 
         Budget(**budget)
     assert str(told.value) == line
     assert not Budget().is_set and Budget(steps=1).is_set
+
+
+def test_a_step_lasts_on_average_what_the_steps_of_each_stage_last() -> None:
+    seconds = [0.0]
+
+    class Slower(Rows):
+        """Rows whose steps are planned twice, in a second each, and from nine tenths of the run on in four."""
+
+        def plan_step(self, step: int, indices: Iterable[int] | None = None) -> Iterator[PlannedBatch]:
+            seconds[0] += 1 if step < 900 else 4
+            return super().plan_step(step, indices)
+
+    staged = replace(job(), source=Slower, stage_ends=(0.9, 1.0))
+    average = seconds_a_step(Session.begin(staged, 1000), 0.0, clock=lambda: seconds[0])
+    assert average == pytest.approx(0.9 * 2 + 0.1 * 8)

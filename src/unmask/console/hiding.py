@@ -1,6 +1,6 @@
-"""Corruption, drawn: a text as the model will see it, and what a policy really does, as bars.
+"""Corruption, drawn: a text as the model will see it, what a policy really does, as bars, and how hard it is.
 
-In: a `Shown` or an `Audited`. Out: text for a terminal, with or without colour.
+In: a `Shown`, an `Audited` or a `Hardness`. Out: text for a terminal, with or without colour.
 
     the cat    sat on the   mat
     the [MASK] sat on =the= mat
@@ -10,11 +10,15 @@ In: a `Shown` or an `Audited`. Out: text for a terminal, with or without colour.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
 
+from rich.console import RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
+from unmask.console.layout import draw_page, draw_table, title_line
 from unmask.quantities import format_bar
-from unmask.results import Audited, Shown, ShownToken
+from unmask.results import Audited, Figure, Hardness, PolicyHardness, Shown, ShownToken
 
 STYLES = {
     "masked": "bold red",
@@ -160,3 +164,40 @@ def _draw_bars(drawing: Text, names: Sequence[str], values: Sequence[float], sty
         drawing.append(f"{name:>5} ")
         drawing.append(format_bar(value / largest, WIDTH).ljust(WIDTH), style=style)
         drawing.append(f" {value:.1%}\n")
+
+
+def draw_hardness(result: Hardness) -> RenderableType:
+    """How predictable what each policy hides is."""
+    heads = ("policy", "rate", "bits", f"beyond {result.reference}", "unigram", "< 1 bit", "beside")
+    sample = "" if result.counted == result.training_tokens else f" of {result.training_tokens:,}"
+    return draw_page(
+        title_line("Measured", result.data, f"{result.rows:,} held-out blocks of {result.length}, the same for all"),
+        draw_table(heads, map(_hardness_row, result.policies), numbers=tuple(range(1, len(heads)))),
+        Padding(Text(HARDNESS), (0, 1)),
+        Padding(Text(f"Counted on {result.counted:,}{sample} tokens of the training text."), (0, 1)),
+    )
+
+
+HARDNESS = (
+    "Bits: how surprising a hidden token is, given the neighbours that are there, under a bigram model of the "
+    "training text; fewer are easier. Unigram: the same tokens by how often they occur. < 1 bit: the share that is "
+    "as good as given away. Beside: how many of its two neighbours a hidden token has. ± 95 %, over blocks."
+)
+
+
+def _hardness_row(row: PolicyHardness) -> tuple[str, ...]:
+    return (
+        row.policy,
+        f"{row.rate:.1%}",
+        _with_margin(row.bits, ".2f"),
+        "" if row.beyond_reference is None else _with_margin(row.beyond_reference, "+.2f"),
+        f"{row.unigram_bits.value:.2f}",
+        f"{row.under_one_bit.value:.1%}",
+        f"{row.neighbours:.2f}",
+    )
+
+
+def _with_margin(figure: Figure, form: str) -> str:
+    """A figure and half its interval; one block alone tells none."""
+    margin = (figure.high - figure.low) / 2
+    return f"{figure.value:{form}}" + (f" ± {margin:.2f}" if isfinite(margin) else "")

@@ -6,7 +6,7 @@ In: a result of `unmask.results`. Out: something a console prints, at 80 columns
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import singledispatch
 from math import isfinite, log
@@ -20,13 +20,16 @@ from rich.text import Text
 
 from unmask.console.documents import document_counts, first_names, office_hint
 from unmask.console.examination import Verbatim, draw_examination
-from unmask.console.hiding import draw_audit, draw_legend, draw_shown
+from unmask.console.filling import draw_filled
+from unmask.console.hiding import draw_audit, draw_hardness, draw_legend, draw_shown
 from unmask.console.layout import draw_page, draw_table, fact_line, next_command, next_commands, title_line
 from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
+from unmask.console.scoring import draw_consistency, draw_probe, draw_rescored, draw_scored
+from unmask.console.searching import draw_embedded, draw_indexed, draw_near, draw_searched, draw_vectors_written
 from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.files import free_place
-from unmask.quantities import format_bar, format_bytes, format_duration, format_probability, spell_counts, with_interval
+from unmask.quantities import format_bytes, format_duration, spell_counts, with_interval
 from unmask.results import (
     Audited,
     Breakdown,
@@ -34,17 +37,26 @@ from unmask.results import (
     Comparison,
     CompletionScript,
     Demonstrated,
+    Dependence,
+    Embedded,
     Evaluated,
     Examined,
     Exported,
     Filled,
-    Guess,
+    Hardness,
+    Indexed,
+    NearTexts,
     Planned,
     Prepared,
+    ProbeResult,
+    Rescored,
     RunList,
     RunStatus,
+    Scored,
+    Searched,
     Shown,
     Trained,
+    VectorsWritten,
     Verified,
     Written,
 )
@@ -68,7 +80,7 @@ def result_pages(result: object) -> Iterator[RenderableType]:
 class Coloured:
     """Text that is drawn another way where there is no colour."""
 
-    draw: Callable[[int, bool], Text]  # (width, colour)
+    draw: Callable[[int, bool], RenderableType]  # (width, colour)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Draw it for this console."""
@@ -140,12 +152,13 @@ def _(result: Trained) -> RenderableType:
         ("parameters", f"{result.parameters:,}"),
         ("steps", f"{result.steps:,}"),
         ("tokens seen", f"{result.tokens:,}"),
+        ("precision", result.precision),
         ("validation loss", f"{result.loss:.3f}"),
         *([("masked accuracy" if result.fills else "accuracy", f"{result.accuracy:.1%}")] * isfinite(result.accuracy)),
         *((name.replace("_", " "), f"{value:.3f}") for name, value in result.figures.items() if name != "accuracy"),
     ]
     return draw_page(
-        title_line("Trained", result.model, format_duration(result.seconds)),
+        title_line("Trained", result.model, f"{format_duration(result.seconds)} of steps"),
         draw_table(("", ""), rows, numbers=(1,)),
         fact_line("sha256", result.weights_sha256),
         *([next_commands(result.next)] if result.next else []),
@@ -166,11 +179,16 @@ def _(result: Evaluated) -> RenderableType:
         ("bits per byte", *with_interval(result.bits_per_byte, ".3f"), ""),
         ("context bits", *with_interval(result.context_bits, ".3f"), ""),
     ]
+    if result.calibration is not None:
+        sure = f"{result.calibration.confidence:.1%}  how sure it is"
+        rows.append(("calibration error", *with_interval(result.calibration.error, ".1%"), sure))
     return draw_page(
         title_line("Evaluated", Path(result.model), f"on {result.positions:,} hidden tokens of {result.data}"),
         draw_table(("", "value", "95 % interval", "baseline"), rows, numbers=(1, 2)),
         _breakdowns("what the model saw there", result.by_kind),
         _breakdowns("how frequent the word is", result.by_frequency),
+        *([] if result.consistency is None else [draw_consistency(result.consistency)]),
+        *([] if result.dependence is None else [_dependence(result.dependence)]),
         Padding(Text(_context_bits_meaning(result)), (0, 1)),
         *_few_documents(result.documents),
     )
@@ -205,11 +223,7 @@ def _(result: Exported) -> RenderableType:
 
 @draw_result.register
 def _(result: Filled) -> RenderableType:
-    sections: list[RenderableType] = [_completed_text(result)]
-    several = len(result.blanks) > 1
-    for number, guesses in enumerate(result.blanks, start=1):
-        sections.append(_guesses(guesses, f"blank {number}" if several else ""))
-    return draw_page(*sections)
+    return Coloured(lambda width, colour: draw_filled(result, colour=colour))
 
 
 @draw_result.register
@@ -246,6 +260,7 @@ def _where_the_list_ends(result: Collocated) -> str:
     return f"stopped at score {result.above:.2f}, as asked, or before it by --top; {chance}"
 
 
+draw_result.register(Hardness, draw_hardness)
 draw_result.register(Planned, draw_plan)
 
 
@@ -271,11 +286,33 @@ NOT_DEFINED = (
 draw_result.register(RunList, draw_runs)
 draw_result.register(RunStatus, draw_run)
 draw_result.register(Examined, draw_examination)
+draw_result.register(Scored, draw_scored)
+draw_result.register(Rescored, draw_rescored)
+draw_result.register(ProbeResult, draw_probe)
+draw_result.register(Embedded, draw_embedded)
+draw_result.register(VectorsWritten, draw_vectors_written)
+draw_result.register(Indexed, draw_indexed)
+draw_result.register(NearTexts, draw_near)
+
+
+@draw_result.register
+def _(result: Searched) -> RenderableType:
+    return Coloured(lambda width, colour: draw_searched(result, width=width, colour=colour))
 
 
 @draw_result.register
 def _(result: CompletionScript) -> RenderableType:
     return Verbatim(result.script)
+
+
+def _dependence(found: Dependence) -> RenderableType:
+    """What knowing of each other brings to what is hidden."""
+    rows = [
+        ("each on its own", *with_interval(found.independent, ".3f")),
+        ("one after another", *with_interval(found.dependent, ".3f")),
+        ("what that brings", *with_interval(found.gain, ".3f")),
+    ]
+    return draw_table(("how hidden tokens are predicted", "loss", "95 % interval"), rows, numbers=(1, 2))
 
 
 def _few_documents(count: int) -> list[RenderableType]:
@@ -313,30 +350,13 @@ def _(result: Demonstrated) -> RenderableType:
     bert, my_data, my_run = (free_place(place) for place in (run.parent / "bert", Path("my_data"), Path("my_run")))
     return draw_page(
         next_command(f"unmask fill {run} {quote(result.after[-1].text)}"),
-        next_command(f"unmask show {data} {quote(result.after[-1].completed)}"),
+        next_command(f"unmask show {data} {quote(result.shown)}"),
         next_command(f"unmask evaluate {run} {data}"),
         next_command(train_command(data, "--recipe", "bert-tiny", out=bert, minutes=2)),
         next_command(f"unmask compare {run} {bert} --data {data}"),
         next_command(f"unmask prepare my_texts/ --out {my_data}"),
         next_command(train_command(my_data, out=my_run)),
     )
-
-
-def _completed_text(result: Filled) -> Text:
-    """The completed text, the filled words standing out."""
-    text = Text(result.completed)
-    for start, end in result.places:
-        text.stylize("bold green underline", start, end)
-    return text
-
-
-def _guesses(guesses: Iterable[Guess], title: str) -> Table:
-    grid = Table(box=None, show_header=False, title=title or None, title_justify="left", padding=(0, 1))
-    for style, justify in (("bold", "left"), ("", "right"), ("green", "left")):
-        grid.add_column(style=style, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for guess in guesses:
-        grid.add_row(Text(guess.token), format_probability(guess.probability), format_bar(guess.probability))
-    return grid
 
 
 def _breakdowns(title: str, breakdowns: dict[str, Breakdown]) -> Table:

@@ -110,7 +110,7 @@ def _optimizers(plan: Planned) -> str:
 
 
 def _batch_line(plan: Planned) -> str:
-    return f"{plan.batch_size} blocks of {plan.length}, {plan.micro_batch} at once"
+    return f"{plan.blocks}; {plan.micro_batch} at once"
 
 
 def _speed_line(plan: Planned) -> str:

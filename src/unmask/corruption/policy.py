@@ -73,6 +73,7 @@ POLICIES: dict[str, Composition] = {
     "ngram": Composition(units.ngrams, systematic_sample, render.replace),
     "sentinel": Composition(units.tokens, random_segmentation, replace_by_sentinels),
     "permutation": Composition(units.ngrams, systematic_sample, render.ordered, rate=1 / 6, defaults={"longest": 5}),
+    "masked-permutation": Composition(units.words, systematic_sample, render.replaced_in_order),
     "diffusion": Composition(units.tokens, systematic_sample_timed, render.masked, rate=1.0),
 }
 # what each is called where it was published, and where that is
@@ -86,6 +87,7 @@ PAPERS = {
     "ngram": "n-gram masking; DeBERTa, He et al. 2021",
     "sentinel": "span corruption; T5, Raffel et al. 2020",
     "permutation": "permutation language modelling, PLM; XLNet, Yang et al. 2019",
+    "masked-permutation": "masked and permuted language modelling; MPNet, Song et al. 2020",
     "diffusion": "masked diffusion; MDLM, Sahoo et al. 2024; LLaDA, Nie et al. 2025",
 }
 

@@ -115,14 +115,39 @@ def ordered(blocks: Blocks, units: Units, hidden: Flags, vocabulary: Vocabulary,
     lower than its own, content sees itself too. The B × L × L masks need never exist on the host.
     """
     corrupted = replace(blocks, units, hidden, vocabulary, draws, mask=0.0, random=0.0)
-    counts = corrupted.hidden.sum(axis=1)
+    return changed(corrupted, order=random_order(corrupted.hidden, draws))
+
+
+@declares(ordered=True)
+def replaced_in_order(
+    blocks: Blocks,
+    units: Units,
+    hidden: Flags,
+    vocabulary: Vocabulary,
+    draws: Draws,
+    *,
+    mask: float = 0.8,
+    random: float = 0.1,
+    replacement: str = "uniform",
+) -> Corrupted:
+    """As `replace`, with the order in which the hidden tokens are predicted (MPNet, Song et al. 2020, §2.3).
+
+    What is shown of a hidden token keeps its place; the token itself is there for those that come after it.
+    """
+    corrupted = replace(blocks, units, hidden, vocabulary, draws, mask=mask, random=random, replacement=replacement)
+    return changed(corrupted, order=random_order(corrupted.hidden, draws))
+
+
+def random_order(hidden: Flags, draws: Draws) -> Ids:
+    """B L: when each hidden position of a row is predicted, from 1, in any order as likely; 0 for what is not."""
+    counts = hidden.sum(axis=1)
     shuffle, real = draws.shuffle(Purpose.RANK, counts)
-    rank = np.empty(len(corrupted.targets), dtype=np.int32)
+    rank = np.empty(counts.sum(), dtype=np.int32)
     first = np.repeat(np.cumsum(counts) - counts, counts)
     rank[shuffle[real].astype(np.int64) + first] = np.nonzero(real)[1] + 1
-    order = np.zeros(blocks.ids.shape, dtype=np.int32)
-    order[corrupted.hidden] = rank
-    return changed(corrupted, order=order)
+    order = np.zeros(hidden.shape, dtype=np.int32)
+    order[hidden] = rank
+    return order
 
 
 def _uniformly(tokens: Ids, draw: Reals, vocabulary: Vocabulary) -> Ids:

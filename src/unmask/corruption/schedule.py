@@ -61,6 +61,10 @@ class MaskingSchedule:
         """Whether sentinels stand for what it hides."""
         return any(policy.properties.needs_sentinels for policy in self.policies)
 
+    def in_place(self, progress: float = 0.0) -> bool:
+        """Whether hidden tokens are restored where they stood, when this share of the training is done."""
+        return all(policy.properties.in_place for policy in self.at(progress)[0].members)
+
     def policies_without(self, accepts: Callable[[PolicyProperties], bool]) -> list[str]:
         """The names of its policies whose properties are not wanted, in order."""
         return sorted({policy.name for policy in self.policies if not accepts(policy.properties)})

@@ -77,7 +77,12 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
     after = fill_blanks(load_model(run), texts, top=5)
     console.print(before_and_after(blanks, before, after, colour=colour))
     return Demonstrated(
-        prepared=prepared, trained=trained, evaluated=evaluated, before=tuple(before), after=tuple(after)
+        prepared=prepared,
+        trained=trained,
+        evaluated=evaluated,
+        before=tuple(before),
+        after=tuple(after),
+        shown=sentence,
     )
 
 
@@ -126,7 +131,9 @@ def untrained_model(dataset: Dataset, recipe: Recipe, seed: int) -> LoadedModel:
     pretraining = Pretraining.of(dataset, recipe, seed)
     model = pretraining.objective.masked_lm(pretraining.learner())
     assert model is not None
-    return LoadedModel(dataset.path, model.eval(), dataset.tokenizer(), dataset.vocabulary, recipe.settings.length)
+    return LoadedModel(
+        dataset.path, model.eval(), dataset.tokenizer(), dataset.vocabulary, recipe.settings.lengths.longest
+    )
 
 
 def improvement(run: Path, evaluated: Evaluated) -> Padding:

@@ -49,17 +49,37 @@ def audit_data(
     """Audit a policy, or a schedule of several, on the first blocks of an epoch, packed as training packs them."""
     dataset = Dataset.open(path)
     masking = parse_schedule(policy, rate)
+    dataset = with_sentinels_for(dataset, masking, length)
+    batches = marked_batches(dataset, masking, split, length, blocks, phrases, seed)
+    return audit(batches, masking, dataset.vocabulary, seed=seed)
+
+
+def with_sentinels_for(dataset: Dataset, masking: MaskingSchedule, length: int) -> Dataset:
+    """The data with the sentinels that a schedule needs in rows of a length, if it does."""
+    return dataset.with_sentinels(sentinels_for(masking, length)) if masking.needs_sentinels else dataset
+
+
+def marked_batches(
+    dataset: Dataset,
+    masking: MaskingSchedule,
+    split: str,
+    length: int,
+    blocks: int,
+    phrases: Sequence[str],
+    seed: int,
+    *,
+    title: str = "Auditing",
+) -> Iterator[Blocks]:
+    """The first blocks of an epoch, which depend on the seed alone, with the spans that a schedule hides marked."""
     if length <= AROUND or blocks < 1:
         raise BadInput(f"length {length} and blocks {blocks}: give a length over {AROUND} and 1 block or more")
-    if masking.needs_sentinels:
-        dataset = dataset.with_sentinels(sentinels_for(masking, length))
     marking = marking_for(dataset, masking, split, phrases)
     for line in marking.lines:
         say(line)
-    batches = _audit_blocks(dataset, split, length, blocks, seed, marking.spans)
+    batches = _first_blocks(dataset, split, length, blocks, seed, marking.spans, title)
     for kind, lexicon in marking.lexicons.items():
         batches = _with_phrases(batches, lexicon, dataset.vocabulary, kind)
-    return audit(batches, masking, dataset.vocabulary, seed=seed)
+    return batches
 
 
 def audit(batches: Iterable[Blocks], masking: MaskingSchedule, vocabulary: Vocabulary, *, seed: int = 0) -> Audited:
@@ -198,13 +218,13 @@ def _evenness(hidden: Integers, tokens: Integers) -> float | None:
     return float(chi2.sf(distance, freedom)) if freedom else 1.0
 
 
-def _audit_blocks(
-    dataset: Dataset, split: str, length: int, blocks: int, seed: int, spans: Mapping[str, Spans]
+def _first_blocks(
+    dataset: Dataset, split: str, length: int, blocks: int, seed: int, spans: Mapping[str, Spans], title: str
 ) -> Iterator[Blocks]:
     stream = dataset.split(split)
     packing = pack_pieces(cut_documents(stream.ends, length - AROUND), length, seed=seed, epoch=0)
     count = min(blocks, packing.blocks)
-    with task("Auditing", total=count) as step:
+    with task(title, total=count) as step:
         for begin in range(0, count, BATCH):
             end = min(begin + BATCH, count)
             numbers = np.arange(begin, end)

@@ -28,12 +28,12 @@ from unmask.evaluation.contenders import (
     untrained_encoder,
     weights_digest,
 )
-from unmask.evaluation.features import load_encoder
 from unmask.evaluation.ledger import Ledger, open_ledger
 from unmask.evaluation.likelihood import bits_per_byte
 from unmask.evaluation.probes import majority_score, probe_score
 from unmask.evaluation.questions import ProbeTask, labelled_texts, order_task, punctuation_task, tagged_words
 from unmask.files import explain_disk_errors, sha256_of, write_json
+from unmask.inference.vectors import load_encoder
 from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.settings import Recipe
 from unmask.progress import say
@@ -199,6 +199,7 @@ def compared_run(contender: Contender, setting: Setting) -> ComparedRun:
         tokens=tokens,
         seconds=seconds,
         tokens_per_second=tokens / max(1e-9, seconds) if tokens and seconds else None,
+        precision=contender.description.get("computing", {}).get("precision"),
         same_tokenizer=same_tokenizer or masked is None,
         masked_loss=figure_from_json(by_token and by_token["loss"]),
         masked_accuracy=figure_from_json(by_token and by_token["accuracy"]),

@@ -74,6 +74,9 @@ def comparison_notes(result: Comparison) -> Iterator[str]:
     """What keeps some of it from being compared: other budgets, tokenizers, data."""
     if note := _budget_note(result):
         yield note
+    if len({run.precision for run in result.runs if run.precision}) > 1:
+        precisions = (f"{run.name} {run.precision or 'not known'}" for run in result.runs)
+        yield f"precisions differ: {', '.join(precisions)}"
     other_tokenizer = [run.name for run in result.runs if not run.same_tokenizer]
     other_data = [run.name for run in result.runs if run.same_data is False]
     unknown_data = [run.name for run in result.runs if run.same_data is None]

@@ -18,8 +18,8 @@ from torch.nn import Module
 from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
-from unmask.evaluation.features import Encoder, encoder_of, load_encoder
 from unmask.files import sha256_of
+from unmask.inference.vectors import Encoder, encoder_of, load_encoder
 from unmask.models.load import is_masked_lm, load_model
 from unmask.models.locate import model_directory
 from unmask.planning.cost import cost_of
@@ -80,7 +80,7 @@ def recipe_contender(
         budget=budget,
         masked=run / (GENERATOR if GENERATOR in exported else MODEL) if restores else None,
         probed=run / MODEL,
-        length=recipe.settings.length,
+        length=recipe.settings.lengths.longest,
         tokenizer=tokenizer_digest(dataset.tokenizer()),
         pretraining=pretraining,
         bound="bound" in objective.terms,

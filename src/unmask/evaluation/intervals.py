@@ -9,7 +9,7 @@ from math import nan, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
+from scipy.stats import binomtest, t
 
 from unmask.records import Integers, Reals
 from unmask.results import Figure
@@ -31,16 +31,55 @@ def mean_figure(values: NDArray[np.floating], documents: Integers) -> Figure:
 
 def ratio_figure(numerators: Reals, denominators: Reals) -> Figure:
     """Σ numerators / Σ denominators over what was sampled, each with one of both; one alone tells no interval."""
-    value, count = float(numerators.sum() / denominators.sum()), len(numerators)
+    value = _ratio(numerators, denominators)
+    return _around(value, _influences(numerators, denominators))
+
+
+def difference_figure(first: tuple[Reals, Reals], second: tuple[Reals, Reals]) -> Figure:
+    """One ratio minus another of the same samples, each with numerators and denominators of both.
+
+    What makes a sample high in both cancels: two intervals of their own would not know that.
+    """
+    return _around(_ratio(*first) - _ratio(*second), _influences(*first) - _influences(*second))
+
+
+def within(figure: Figure, lowest: float, highest: float) -> Figure:
+    """A figure whose interval stays between two values."""
+    return Figure(figure.value, *np.clip((figure.low, figure.high), lowest, highest).tolist())
+
+
+def _ratio(numerators: Reals, denominators: Reals) -> float:
+    total = float(denominators.sum())
+    return float(numerators.sum()) / total if total else nan
+
+
+def _influences(numerators: Reals, denominators: Reals) -> Reals:
+    """What each sample adds to a ratio of sums, to first order; they add up to 0."""
+    influences: Reals = (numerators - _ratio(numerators, denominators) * denominators) / (denominators.sum() or nan)
+    return influences
+
+
+def _around(value: float, influences: Reals) -> Figure:
+    count = len(influences)
     if count < 2:
         return Figure(value, nan, nan)
-    residuals = numerators - value * denominators
-    deviation = sqrt(count / (count - 1) * float(residuals @ residuals)) / float(denominators.sum())
+    deviation = sqrt(count / (count - 1) * float(influences @ influences))
     half_width = float(t.ppf(0.975, count - 1)) * deviation
     return Figure(value, value - half_width, value + half_width)
 
 
 def share_figure(flags: NDArray[np.bool_], documents: Integers) -> Figure:
     """The part that is true; its interval stays between 0 and 1."""
-    figure = mean_figure(flags.astype(np.float64), documents)
-    return Figure(figure.value, *np.clip((figure.low, figure.high), 0.0, 1.0).tolist())
+    return within(mean_figure(flags.astype(np.float64), documents), 0.0, 1.0)
+
+
+def wilson_figure(right: int, total: int) -> Figure:
+    """The part of independent answers that are right, with Wilson's interval.
+
+    >>> wilson_figure(9, 10)
+    Figure(value=0.9, low=0.5958499732047615, high=0.9821237869049271)
+    """
+    if not total:
+        return Figure(nan, nan, nan)
+    interval = binomtest(right, total).proportion_ci(0.95, "wilson")
+    return Figure(right / total, float(interval.low), float(interval.high))

@@ -1,15 +1,16 @@
 """How good a masked language model is at what it was trained for: restoring hidden tokens of held-out text.
 
-In: any masked LM directory and a data directory. Out: `Evaluated`. The validation documents are encoded with
-the model's own tokenizer, cut into pieces, each alone in its row, and hidden by the `token` policy. What is
+In: any masked LM directory, or an XLNet, and a data directory. Out: `Evaluated`. The validation documents are encoded
+with the model's own tokenizer, cut into pieces, each alone in its row, and hidden by the `token` policy. What is
 hidden depends on the text, the tokenizer, the length, the rate and the seed, never on the model or the batch
-size (`unmask.tokens.held_out.HeldOutSet`, which training validates on too).
+size (`unmask.tokens.held_out.HeldOutSet`, which training validates on too). XLNet, which knows no masks, is shown
+nothing at all where something is hidden.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import exp, inf, log
 from pathlib import Path
@@ -17,21 +18,28 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
+from transformers import PreTrainedModel
 
 from unmask.errors import BadInput, Damaged
+from unmask.evaluation.calibration import measure_calibration
+from unmask.evaluation.consistency import measure_consistency
+from unmask.evaluation.dependence import measure_dependence
 from unmask.evaluation.frequency import BANDS, token_bands, word_ranks
 from unmask.evaluation.intervals import mean_figure, share_figure
+from unmask.files import write_bytes
 from unmask.models.inputs import as_inputs
-from unmask.models.load import LoadedModel, load_model
+from unmask.models.load import PERMUTED, LoadedModel, load_model
 from unmask.models.sparse import logits_at
+from unmask.objectives.permuted import all_at_once, slots_of, two_streams
 from unmask.progress import task
 from unmask.records import Batch, Flags, Ids, Integers
-from unmask.results import Breakdown, Evaluated, Figure
+from unmask.results import Breakdown, Calibration, Evaluated, Figure
 from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.encode import encode
 
-KINDS = ("masked", "random", "kept")  # what the model saw where a token was hidden
+KINDS = ("masked", "random", "kept", "nothing")  # what the model saw where a token was hidden
 SAMPLE = 8 << 20  # characters of training text that word ranks, and foreign token counts, are taken from
 AT_ONCE = 256  # documents encoded together
 
@@ -61,6 +69,7 @@ class RestoredTokens:
     bands: NDArray[np.int8]
     losses: NDArray[np.float64]  # nats
     ranks: Integers  # how many tokens the model found likelier than the one that was there
+    confidences: NDArray[np.float64]  # the probability of the likeliest token
 
 
 def evaluate(
@@ -72,24 +81,45 @@ def evaluate(
     rate: float = 0.15,
     limit: int | None = None,
     batch: int = 8192,
+    consistency: bool = False,
+    plot: Path | None = None,
 ) -> Evaluated:
     """Measure a masked language model on the held-out documents of a data directory.
 
     Bits per byte are the bits a hidden token costs over the bytes of text a token stands for, so that models
     with different tokenizers compare (an uncased one is spared the capitals). `limit` takes an even sample of
     about so many tokens; `batch` is the number of tokens in a forward pass and changes nothing but the speed.
+    `consistency` asks in several orders too; `plot` is where the reliability diagram is drawn.
     """
     if not 0 < rate <= 1:
         raise BadInput(f"--rate {rate}: give a fraction above 0, at most 1")
-    lm, dataset = load_model(model), Dataset.open(data)
+    lm, dataset = load_model(model, permuted=True), Dataset.open(data)
     if length < 3 or (lm.length is not None and length > lm.length):
         raise BadInput(f"--length {length}: this model takes rows of 3 to {lm.length or inf:,} tokens")
+    if consistency and lm.model.config.model_type == PERMUTED:
+        raise BadInput(
+            "--consistency: XLNet fills no blanks; without it `evaluate` says what its order of asking brings"
+        )
     sample = dataset.sample("train", SAMPLE)
     text = encode_documents(lm, dataset.texts("valid"), word_ranks(sample))
     examples = HeldOutSet.of(text, lm.vocabulary, length=length, rate=rate, seed=seed)
     tokens = restore_hidden(lm, examples, text, limit, batch)
     counts = _training_counts(lm, dataset, sample)
-    return summarize_tokens(model, data, tokens, counts, len(text.ids) / text.bytes)
+    evaluated = summarize_tokens(model, data, tokens, counts, len(text.ids) / text.bytes)
+    evaluated = replace(evaluated, dependence=measure_dependence(lm, examples, limit, batch))
+    if consistency:
+        evaluated = replace(evaluated, consistency=measure_consistency(lm, examples))
+    return evaluated if plot is None else _draw_calibration(evaluated, plot)
+
+
+def _draw_calibration(evaluated: Evaluated, plot: Path) -> Evaluated:
+    """The reliability diagram as a file."""
+    if evaluated.calibration is None:
+        raise BadInput(f"--plot {plot}: no hidden token was shown as the mask; measure on more text")
+    from unmask.evaluation.reliability import draw_reliability  # which takes matplotlib
+
+    write_bytes(plot, draw_reliability(evaluated.calibration, Path(evaluated.model).name))
+    return replace(evaluated, calibration=replace(evaluated.calibration, plot=plot))
 
 
 def encode_documents(lm: LoadedModel, texts: Iterable[str], rank: Mapping[str, int]) -> Text:
@@ -119,30 +149,43 @@ def restore_hidden(lm: LoadedModel, examples: HeldOutSet, text: Text, limit: int
     with task("Evaluating", total=min(limit or len(text.ids), len(text.ids))) as step:
         for held_out in examples.batches(tokens, limit):
             batch = held_out.batch
-            losses, ranks = _judge(lm, batch)
+            losses, ranks, sure = _judge(lm, batch)
             rows, columns = np.divmod(batch.predicted, batch.ids.shape[1])
             numbers = batch.numbers[rows]
             places = pieces.starts[numbers] + columns - 1  # in the text; the opening token comes first in a row
             kinds = _shown_kinds(batch.ids.reshape(-1)[batch.predicted], batch.targets, lm.vocabulary.mask)
-            batches.append((batch.targets, pieces.documents[numbers], kinds, text.bands[places], losses, ranks))
+            if lm.model.config.model_type == PERMUTED:
+                kinds[:] = KINDS.index("nothing")
+            batches.append((batch.targets, pieces.documents[numbers], kinds, text.bands[places], losses, ranks, sure))
             step(int(pieces.lengths[batch.numbers].sum()))
     if not sum(len(targets) for targets, *_ in batches):
         raise BadInput("the held-out text has no token to hide; prepare the data from more text")
     return RestoredTokens(*(np.concatenate(arrays) for arrays in zip(*batches, strict=True)))
 
 
-def _judge(lm: LoadedModel, batch: Batch) -> tuple[NDArray[np.float64], Integers]:
-    """The loss of each hidden token, and how many tokens the model puts before it (of equals, the lower ids)."""
+def _judge(lm: LoadedModel, batch: Batch) -> tuple[NDArray[np.float64], Integers, NDArray[np.float64]]:
+    """Of each hidden token the loss, how many are put before it (of equals, the lower ids), the likeliest's share."""
     device = lm.model.device
-    predicted, targets = (torch.from_numpy(array).to(device) for array in (batch.predicted, batch.targets))
-    logits = logits_at(lm.model, predicted, **as_inputs(lm.model, batch)).float()
+    targets = torch.from_numpy(batch.targets).to(device)
+    logits = _logits(lm.model, batch).float()
     target_logits = logits.gather(1, targets[:, None])
-    losses = (logits.logsumexp(-1) - target_logits[:, 0]).double()
+    total = logits.logsumexp(-1)
+    losses = (total - target_logits[:, 0]).double()
     if not losses.isfinite().all():
         raise Damaged(f"{lm.path}: the model gives numbers that are not finite; its weights are damaged")
     lower = torch.arange(logits.shape[1], device=device) < targets[:, None]
     ranks = ((logits > target_logits) | ((logits == target_logits) & lower)).sum(-1)
-    return losses.cpu().numpy(), ranks.cpu().numpy()
+    confidences = (logits.amax(-1) - total).exp().double()
+    return losses.cpu().numpy(), ranks.cpu().numpy(), confidences.cpu().numpy()
+
+
+def _logits(model: PreTrainedModel, batch: Batch) -> Tensor:
+    """P×V, at the hidden tokens, each on its own."""
+    if model.config.model_type != PERMUTED:
+        return logits_at(model, torch.from_numpy(batch.predicted).to(model.device), **as_inputs(model, batch))
+    slots, places = slots_of(batch)
+    streams = two_streams(all_at_once(batch), places, model.device)
+    return logits_at(model, torch.from_numpy(slots).to(model.device), **streams)
 
 
 def summarize_tokens(
@@ -174,7 +217,17 @@ def summarize_tokens(
         unigram_loss=float(-np.log(unigram[targets]).mean()),
         by_kind=_by(KINDS, tokens.kinds, tokens),
         by_frequency=_by(BANDS, tokens.bands, tokens),
+        calibration=_calibration(tokens),
     )
+
+
+def _calibration(tokens: RestoredTokens) -> Calibration | None:
+    """Of what was shown as the mask, as the blanks of a text are."""
+    masked = np.isin(tokens.kinds, (KINDS.index("masked"), KINDS.index("nothing")))
+    if not masked.any():
+        return None
+    right = tokens.ranks[masked] < 1
+    return measure_calibration(tokens.confidences[masked].clip(0, 1), right, tokens.documents[masked])
 
 
 def _by(names: tuple[str, ...], groups: NDArray[np.int8], tokens: RestoredTokens) -> dict[str, Breakdown]:

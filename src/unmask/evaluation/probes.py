@@ -21,8 +21,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from unmask.evaluation.features import Encoder, text_vectors, word_vectors
+from unmask.evaluation.features import text_vectors, word_vectors
 from unmask.evaluation.questions import NONE, ProbeTask
+from unmask.inference.vectors import Encoder
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Figure

@@ -8,6 +8,7 @@ tokens, and the head of the model sees the asked positions alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -33,28 +34,34 @@ class Question(NamedTuple):
     asked: Integers  # P, positions in the row
 
 
-def ask(lm: LoadedModel, questions: Sequence[Question], *, title: str = "Asking") -> Iterator[tuple[int, Tensor]]:
+def ask(
+    lm: LoadedModel, questions: Sequence[Question], *, title: str | None = "Asking"
+) -> Iterator[tuple[int, Tensor]]:
     """For each question, those of like length together: its number and the log-probabilities, P×V, on the device.
 
-    They are over all that the model's head knows, in float32; what only rounds its matrix up is left out.
+    They are over all that the model's head knows, in float32; what only rounds its matrix up is left out. Without a
+    title nobody sees how far it is.
     """
     lengths = [len(question.ids) for question in questions]
     most = max(1, LOGITS // lm.vocabulary.size)
-    with task(title, total=len(questions)) as step, torch.inference_mode():
+    with task(title, total=len(questions)) if title else nullcontext() as step, torch.inference_mode():
         for batch in batches_by_length(lengths, tokens=TOKENS, rows=ROWS):
             for part in _within(questions, batch.tolist(), most):
                 answers = _forward(lm, [questions[number] for number in part])
                 yield from zip(part, answers, strict=True)
-                step(len(part))
+                if step is not None:
+                    step(len(part))
 
 
 def _within(questions: Sequence[Question], batch: list[int], most: int) -> Iterator[list[int]]:
     """A batch in parts that ask for at most so many positions, or for those of one row."""
     part: list[int] = []
+    asked = 0
     for number in batch:
-        if part and sum(len(questions[each].asked) for each in (*part, number)) > most:
+        asked += len(questions[number].asked)
+        if part and asked > most:
             yield part
-            part = []
+            part, asked = [], len(questions[number].asked)
         part.append(number)
     if part:
         yield part
@@ -70,10 +77,11 @@ def _forward(lm: LoadedModel, questions: Sequence[Question]) -> list[Tensor]:
         real[row, : len(question.ids)] = 1
     asked = np.concatenate([row * width + np.asarray(question.asked) for row, question in enumerate(questions)])
     inputs = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(real)}
+    device = lm.device
     with lm.casting():
-        positions = torch.from_numpy(asked.astype(np.int64)).to(lm.device)
-        logits = logits_at(lm.model, positions, **{name: value.to(lm.device) for name, value in inputs.items()})
+        positions = torch.from_numpy(asked.astype(np.int64)).to(device)
+        logits = logits_at(lm.model, positions, **{name: value.to(device) for name, value in inputs.items()})
     log_probabilities = logits.float().log_softmax(-1)
-    if log_probabilities.isnan().any():
+    if log_probabilities[:, 0].isnan().any():  # one that is none makes all of its row none
         raise Damaged(f"{lm.path}: the model gives numbers that are not finite; its weights are damaged")
     return list(log_probabilities[:, : lm.vocabulary.size].split([len(question.asked) for question in questions]))

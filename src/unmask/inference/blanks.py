@@ -1,24 +1,43 @@
-"""Texts with blanks to questions that a model can be asked, and the tokens that target words are there.
+"""Texts with blanks to what a model can be asked: tokens, where the blanks are, and what may stand in them.
 
 In: a loaded model and texts. Out: a `BlankText` for each, or what is wrong with it.
+
+    [MASK]         one token
+    [MASK:word]    a word of one or several tokens
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unmask.errors import BadInput
-from unmask.inference.encode import Row, encode_rows
+from unmask.inference.targets import Choice, target_choices
 from unmask.models.load import LoadedModel
+from unmask.records import Flags, Ids
 from unmask.tokens.example import BLANK
+from unmask.tokens.tokenizer.boundaries import goes_on, token_boundaries
+from unmask.tokens.tokenizer.continuing import LETTERS, continue_word
+from unmask.tokens.tokenizer.encode import EncodedText, encode
 
-MISSPELT = re.compile(r"[\[<({]+\s*mask\s*[\])>}]+", re.IGNORECASE)
+WORD_BLANK = "[MASK:word]"
+MISSPELT = re.compile(r"[\[<({]+\s*mask\s*(?::\s*\w*\s*)?[\])>}]+", re.IGNORECASE)
 OTHERWISE = re.compile(r"_{2,}|[\[<({]+\s*blank\s*[\])>}]+", re.IGNORECASE)  # blanks elsewhere, or just text
+
+
+@dataclass(frozen=True)
+class Blank:
+    """One blank of a text."""
+
+    place: int  # of its mask among the tokens of the text
+    before: str | None  # the text right before it; None where another blank is
+    after: str | None  # and right behind it
+    word: bool = False  # holds a word of one or several tokens
+    choices: tuple[Choice, ...] = ()  # what may fill it, where not everything may
 
 
 @dataclass(frozen=True)
@@ -27,104 +46,99 @@ class BlankText:
 
     text: str
     between: tuple[str, ...]  # what stands before, between and after the blanks
-    ids: list[int]
-    blanks: list[int]  # positions in ids
-    choices: tuple[dict[int, str], ...] = ()  # for each blank the tokens to choose among, and how they read in the text
+    ids: Ids  # L, of the whole text, without an opening and a closing token; a mask for each blank
+    blanks: tuple[Blank, ...]
+    word_starts: Flags | None = None  # L
+    offsets: NDArray[np.int32] | None = None  # L 2, in `plain`
+    plain: str = ""  # the text as it was encoded: each blank is the model's mask token
+    cut: int = 0  # tokens that were left away behind these
 
 
 def read_blanks(lm: LoadedModel, texts: Sequence[str], targets: Sequence[str] = ()) -> list[BlankText | BadInput]:
     """Find the blanks of texts; for a text that cannot be asked, say why."""
-    questions: list[BlankText | BadInput] = [_split_at_blanks(lm, text) for text in texts]
-    mask = lm.tokenizer.mask_token
-    asked = [(n, question) for n, question in enumerate(questions) if isinstance(question, BlankText)]
-    rows = encode_rows(lm, [mask.join(question.between) for _, question in asked], blanks=True)
-    for (n, question), (ids, _) in zip(asked, rows, strict=True):
-        if lm.length is not None and len(ids) > lm.length:
-            questions[n] = BadInput(f"{len(ids):,} tokens, but this model takes {lm.length:,}: shorten the text")
-            continue
-        blanks = np.flatnonzero(ids == lm.vocabulary.mask).tolist()
-        try:
-            choices = target_choices(lm, question.between, targets) if targets else ()
-        except BadInput as error:
-            questions[n] = error
-            continue
-        questions[n] = BlankText(question.text, question.between, ids.tolist(), blanks, tuple(choices))
+    split = [_split_at_blanks(lm, text) for text in texts]
+    good = [each for each in split if isinstance(each, BlankText)]
+    keep = frozenset({lm.vocabulary.mask})
+    encoded = iter(encode(lm.tokenizer, [each.plain for each in good], offsets=True, keep=keep))
+    questions: list[BlankText | BadInput] = []
+    for each in split:
+        if isinstance(each, BlankText):
+            try:
+                questions.append(_with_tokens(lm, each, next(encoded), targets))
+            except BadInput as error:
+                questions.append(error)
+        else:
+            questions.append(each)
     return questions
 
 
 def _split_at_blanks(lm: LoadedModel, text: str) -> BlankText | BadInput:
     """The text between its blanks, not yet encoded."""
     mask = lm.tokenizer.mask_token
-    blank = BLANK if mask == BLANK else f"{BLANK} or {mask}"
+    spelling = BLANK if mask == BLANK else f"{BLANK} or {mask}"
     if any("\ud800" <= character <= "\udfff" for character in text):
         return BadInput("the text is not valid Unicode: give it as UTF-8")
-    between = tuple(re.split(f"{re.escape(BLANK)}|{re.escape(mask)}", text))
-    wrong = MISSPELT.search(" ".join(between))
-    if wrong is None and len(between) == 1:
+    if not text.strip():
+        return BadInput(f"the text is empty: write one with {spelling} where a word is missing")
+    spellings = re.compile("|".join(map(re.escape, (BLANK, WORD_BLANK, mask))))
+    between, found = tuple(spellings.split(text)), spellings.findall(text)
+    wrong = next((match for match in map(MISSPELT.search, between) if match), None)
+    if wrong is None and not found:
         wrong = OTHERWISE.search(text)
     if wrong is not None:
-        return BadInput(f"{wrong[0]} is not a blank here: write {blank}")
-    if len(between) == 1:
-        return BadInput(f"there is no blank to fill: write {blank} where a word is missing")
-    return BlankText(text, between, [], [])
+        return BadInput(f"{wrong[0]} is not a blank here: write {spelling}, or {WORD_BLANK} for a whole word")
+    if not found:
+        return BadInput(f"there is no blank to fill: write {spelling} where a word is missing")
+    last = len(found)
+    blanks = tuple(
+        Blank(
+            place=-1,  # not known yet
+            before=between[0].lstrip() if number == 0 else between[number] or None,
+            after=between[number + 1] or (None if number + 1 < last else ""),
+            word=spelt == WORD_BLANK,
+        )
+        for number, spelt in enumerate(found)
+    )
+    return BlankText(text, between, np.zeros(0, np.int32), blanks, plain=mask.join(between))
 
 
-def target_choices(lm: LoadedModel, between: Sequence[str], targets: Sequence[str]) -> list[dict[int, str]]:
-    """For each blank the tokens of the target words, and how they read in the text."""
-    mask, by_blank = lm.tokenizer.mask_token, []
-    for blank in range(1, len(between)):
-        before, after = mask.join(between[:blank]), mask.join(between[blank:])
-        texts = [f"{before}{target}{after}" for target in targets]
-        tokens: dict[int, str] = {}
-        for target, row in zip(targets, encode_rows(lm, texts, blanks=True), strict=True):
-            tokens.update(_target_token(lm, target, row, len(before)))
-        by_blank.append(tokens)
-    return by_blank
+def _with_tokens(lm: LoadedModel, text: BlankText, encoded: EncodedText, targets: Sequence[str]) -> BlankText:
+    """The text with its tokens, its blanks with their places and what may fill them."""
+    encoded = _words_gone_on_with(lm, text, encoded)
+    places = np.flatnonzero(encoded.ids == lm.vocabulary.mask).tolist()
+    choices = target_choices(lm, text.between, targets) if targets else [()] * len(places)
+    blanks = tuple(
+        replace(blank, place=place, choices=tuple(choice))
+        for blank, place, choice in zip(text.blanks, places, choices, strict=True)
+    )
+    return replace(text, ids=encoded.ids, blanks=blanks, word_starts=encoded.word_starts, offsets=encoded.offsets)
 
 
-def _target_token(lm: LoadedModel, target: str, row: Row, start: int) -> dict[int, str]:
-    """The one token that is the target where it stands in the text, or that the vocabulary spells so.
+def _words_gone_on_with(lm: LoadedModel, text: BlankText, encoded: EncodedText) -> EncodedText:
+    """Letters right behind a blank go on with its word: `[MASK]itis` ends in ##itis, and not in a new word.
 
-    "cat" at the start and " cat" in the middle of a text are different tokens of a byte-level vocabulary, so
-    the word is looked at in its place. A word of several tokens has no probability that compares with those
-    of one.
+    A tokenizer takes what follows its mask for the beginning of a word.
     """
-    end, vocabulary = start + len(target), lm.vocabulary
-    covering = (row.offsets[:, 0] < end) & (row.offsets[:, 1] > start)
-    ids = row.ids[covering].tolist()
-    if not target.strip() or BLANK in target or lm.tokenizer.mask_token in target:
-        raise BadInput(f"the target {target!r} is not a word: give the texts before --targets")
-    if len(ids) == 1 and row.offsets[covering][0, 1] == end and not vocabulary.is_special[ids[0]]:
-        return {ids[0]: f" {target}"}
-    token = lm.tokenizer.get_vocab().get(target)
-    if token is not None and not vocabulary.is_special[token]:
-        return {token: speller(lm)(token)}
-    pieces = lm.tokenizer.convert_ids_to_tokens(ids)
-    if lm.tokenizer.unk_token in pieces:
-        raise BadInput(f"the target {target!r} is not in this vocabulary")
-    raise BadInput(f"the target {target!r} is {len(pieces)} tokens here ({' '.join(pieces)}), but a blank holds one")
+    if not token_boundaries(lm.tokenizer).continuing.any() or not any(map(goes_on, text.between[1:])):
+        return encoded
+    assert encoded.offsets is not None
+    firsts, lasts = encoded.offsets.T
+    rows = list(zip(encoded.ids.tolist(), encoded.word_starts.tolist(), encoded.offsets.tolist(), strict=True))
+    for begin, end in reversed(list(_letters_behind_blanks(text, len(lm.tokenizer.mask_token)))):
+        covering = np.flatnonzero((firsts < end) & (lasts > begin)).tolist()
+        if not covering or firsts[covering[0]] < begin or lasts[covering[-1]] != end:
+            continue  # a token that is more than these letters
+        if ids := continue_word(lm.tokenizer, text.plain[begin:end]):
+            rows[covering[0] : covering[-1] + 1] = [(number, False, [begin, end]) for number in ids]
+    numbers, starts, offsets = zip(*rows, strict=True)
+    return EncodedText(np.array(numbers, np.int32), np.array(starts, np.bool_), np.array(offsets, np.int32))
 
 
-def speller(lm: LoadedModel) -> Callable[[int], str]:
-    """How a token reads inside a text: with a space before it where it starts a word.
-
-    WordPiece, byte-level BPE and Unigram mark the starts of words in three ways; what their decoders write
-    after another word is the same for all.
-    """
-    tokenizer = lm.tokenizer
-
-    def decode(*tokens: int) -> str:
-        return tokenizer.backend_tokenizer.decode(list(tokens), skip_special_tokens=False)
-
-    anchor = next(token for token in lm.vocabulary.ordinary.tolist() if decode(token).strip().isalpha())
-    before = decode(anchor)
-
-    @cache
-    def spell(token: int) -> str:
-        after = decode(anchor, token).removeprefix(before)
-        if after.strip().isprintable() and after.strip() and "\ufffd" not in after:
-            return after
-        # a part of a character, or one that a terminal would obey: the vocabulary's own spelling
-        return " " + ascii(tokenizer.convert_ids_to_tokens(token))[1:-1]
-
-    return spell
+def _letters_behind_blanks(text: BlankText, mask: int) -> Iterator[tuple[int, int]]:
+    """Where letters stand right behind a blank, in the text as it is encoded."""
+    place = len(text.between[0])
+    for after in text.between[1:]:
+        place += mask
+        if goes_on(after) and (letters := LETTERS.match(after)):
+            yield place, place + letters.end()
+        place += len(after)

@@ -2,6 +2,9 @@
 
     model = unmask.load("run")
     model.fill("Paris is the [MASK] of France.")[0].completed
+    model.score("Paris is the capital of France.")[0].bits_per_byte
+    model.embed(["A text.", "Another."])                        # an array, a row for each
+    model.search("index", "wing flutter at high speed")[0].hits
 
 In: a run, any directory with a model of transformers, or a name on the hub. Out: an object whose methods are the
 verbs of `unmask`; nothing is loaded twice.
@@ -9,14 +12,27 @@ verbs of `unmask`; nothing is loaded twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
 
 from unmask.errors import BadInput
 from unmask.models.load import LoadedModel, load_model
 from unmask.models.locate import model_directory
-from unmask.results import Filled
+from unmask.results import Explained, Filled, Scored, Searched
+from unmask.tokens.windows import OnLong
+
+if TYPE_CHECKING:  # what answers is loaded with the first question
+    from unmask.inference.embed import TextVector
+    from unmask.inference.fill import FillSettings
+    from unmask.inference.index import Index
+    from unmask.inference.score import Scorer
+    from unmask.inference.search import By
+    from unmask.inference.vectors import Encoder
 
 
 def load(
@@ -46,14 +62,138 @@ class Model:
         """The masked language model, which fills blanks."""
         return load_model(self.path, device=self.device, precision=self.precision)
 
-    def fill(self, *texts: str, top: int = 5, targets: Sequence[str] = ()) -> list[Filled]:
-        """Fill the blanks of texts; a text that cannot be filled is refused before the model is asked."""
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The part that turns texts into vectors."""
+        from unmask.inference.vectors import load_encoder
+
+        return load_encoder(self.path, device=self.device, precision=self.precision)
+
+    @cached_property
+    def encoder_digest(self) -> str:
+        """What vectors and indexes are bound to: a digest of weights, settings and tokenizer."""
+        from unmask.inference.vectors import encoder_digest
+
+        return encoder_digest(self.path)
+
+    def fill(self, *texts: str, **settings: Unpack[FillSettings]) -> list[Filled]:
+        """Fill the blanks of texts; a text that cannot be filled is refused before the model is asked.
+
+        Settings: top, targets, on_long, pieces, explain, as `unmask.fill` has them.
+        """
         from unmask.inference.fill import fill_blanks
 
-        return fill_blanks(self.masked, texts, top=top, targets=targets)
+        return fill_blanks(self.masked, texts, **settings)
 
-    def fill_each(self, texts: Sequence[str], *, top: int = 5, targets: Sequence[str] = ()) -> list[Filled | BadInput]:
+    def fill_each(self, texts: Sequence[str], **settings: Unpack[FillSettings]) -> list[Filled | BadInput]:
         """Fill the blanks of texts; in the place of one that cannot be filled, what is wrong with it."""
         from unmask.inference.fill import fill_good
 
-        return fill_good(self.masked, texts, top=top, targets=targets)
+        return fill_good(self.masked, texts, **settings)
+
+    def explain(self, text: str, **settings: Unpack[FillSettings]) -> tuple[Explained, ...]:
+        """Which words of a text mattered for what its blanks are filled with."""
+        settings["explain"] = True
+        (filled,) = self.fill(text, **settings)
+        return filled.explained
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        """What says how likely a text is: the masked language model, or one that reads from left to right."""
+        from unmask.inference.score import Scorer, trained_method
+        from unmask.models.load_causal import is_causal_lm, load_causal
+
+        if is_causal_lm(self.path):
+            return Scorer(load_causal(self.path, device=self.device, precision=self.precision), "likelihood")
+        return Scorer(self.masked, trained_method(self.path) or "pseudo")
+
+    def score(
+        self,
+        *texts: str,
+        prefix: str = "",
+        suffix: str = "",
+        tokens: bool = False,
+        stride: int | None = None,
+        draws: int = 64,
+        on_long: OnLong = "windows",
+    ) -> list[Scored]:
+        """How likely texts are; the settings are those of the verb. One that cannot be scored is refused."""
+        settings = {"prefix": prefix, "suffix": suffix, "tokens": tokens, "stride": stride, "draws": draws}
+        results = []
+        for text, scored in zip(texts, self.score_each(texts, on_long=on_long, **settings), strict=True):
+            if isinstance(scored, BadInput):
+                raise BadInput(f"{text[:40]!r}: {scored}")
+            results.append(scored)
+        return results
+
+    def score_each(self, texts: Sequence[str], **settings: Any) -> Iterator[Scored | BadInput]:
+        """How likely texts are, in their order; in the place of one that cannot be scored, what is wrong with it."""
+        from unmask.inference.score import ScoreSettings
+
+        return self.scorer.score(texts, ScoreSettings(**settings))
+
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        pooling: str | None = None,
+        normalise: bool = False,
+        dimensions: int | None = None,
+        on_long: OnLong = "windows",
+    ) -> NDArray[np.float32]:
+        """Texts as vectors, N D; without a pooling, as the model's directory says, or the mean over tokens."""
+        made = self.embed_each(texts, pooling=pooling, normalise=normalise, dimensions=dimensions, on_long=on_long)
+        for text, vector in zip(texts, made, strict=True):
+            if isinstance(vector, BadInput):
+                raise BadInput(f"{text[:40]!r}: {vector}")
+        rows = [made_one.vector for made_one in made if not isinstance(made_one, BadInput)]
+        return np.stack(rows) if rows else np.zeros((0, dimensions or self.encoder.width), dtype=np.float32)
+
+    def embed_each(
+        self,
+        texts: Sequence[str],
+        *,
+        pooling: str | None = None,
+        normalise: bool = False,
+        dimensions: int | None = None,
+        on_long: OnLong = "windows",
+    ) -> list[TextVector | BadInput]:
+        """Texts as vectors with how each was read; in the place of one that cannot be, what is wrong with it."""
+        from unmask.inference.embed import TextPooling, embed_texts
+        from unmask.inference.sentence_layout import chosen_pooling, read_layout
+        from unmask.inference.vector_store import normalised, shorten
+
+        layout = read_layout(self.path)
+        normalise = normalise or (layout is not None and layout.normalise)
+        way = TextPooling.named(chosen_pooling(self.path, pooling), self.encoder)
+        finished: list[TextVector | BadInput] = []
+        for made in embed_texts(self.encoder, texts, way, on_long=on_long):
+            if not isinstance(made, BadInput):
+                vector = shorten(made.vector, dimensions)
+                made = made._replace(vector=normalised(vector) if normalise else vector)
+            finished.append(made)
+        return finished
+
+    def search(
+        self, index: str | Path, *queries: str, by: By | None = None, top: int = 10, exact: bool = False
+    ) -> list[Searched]:
+        """The best passages of an index for each query; the index must have been made with this model."""
+        from unmask.inference.index import Index
+
+        return self.search_open(Index.open(Path(index)), queries, by=by, top=top, exact=exact)
+
+    def search_open(
+        self, index: Index, queries: Sequence[str], *, by: By | None = None, top: int = 10, exact: bool = False
+    ) -> list[Searched]:
+        """The same in an index that is open."""
+        from unmask.inference.search import default_way, search_index
+        from unmask.inference.vector_store import normalised
+
+        index.check_model(self.encoder_digest, self.path)
+
+        def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+            settings = index.settings
+            vectors = self.embed(texts, pooling=settings.pooling, dimensions=settings.dimensions)
+            return normalised(vectors if index.whitening is None else index.whitening(vectors))
+
+        return search_index(index, queries, embed, by=by or default_way(index), top=top, exact=exact)

@@ -128,7 +128,8 @@ def _show_row(
     if corrupted.units is not None:
         unit[corrupted.hidden] = corrupted.units + 1
     order = np.zeros_like(unit[0]) if corrupted.order is None else corrupted.order[0]
-    shown_tokens = list(_shown_tokens(blocks, corrupted, vocabulary))
+    same_kind = "kept" if masking.in_place() else "asked"
+    shown_tokens = list(_shown_tokens(blocks, corrupted, vocabulary, same_kind))
     tokens = []
     for original, starts, (shown, kind), number, nth in zip(
         blocks.ids[0].tolist(), blocks.word_starts[0].tolist(), shown_tokens, unit[0], order, strict=True
@@ -149,11 +150,12 @@ def _show_row(
     )
 
 
-def _shown_tokens(blocks: Blocks, corrupted: Corrupted, vocabulary: Vocabulary) -> Iterator[tuple[int, str]]:
-    """For each position of the row what is shown there, and as what."""
+def _shown_tokens(
+    blocks: Blocks, corrupted: Corrupted, vocabulary: Vocabulary, same_kind: str
+) -> Iterator[tuple[int, str]]:
+    """For each position of the row what is shown there, and as what; `same_kind` is the token itself, if hidden."""
     hidden = corrupted.hidden[0].tolist()
     originals = blocks.ids[0].tolist()
-    same_kind = "kept" if corrupted.order is None else "asked"
     if corrupted.answer is None:
         for original, shown, is_hidden in zip(originals, corrupted.ids[0].tolist(), hidden, strict=True):
             kind = "masked" if shown == vocabulary.mask else same_kind if shown == original else "random"

@@ -26,7 +26,8 @@ TOKENIZER = (
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "spm.model", "sentencepiece.bpe.model"),
 )
-FILES = ["config.json", SINGLE, INDEX, "model-*-of-*.safetensors", *TOKENIZER]
+SENTENCES = ("modules.json", "sentence_bert_config.json", "*_Pooling/config.json")  # how its vectors are made of tokens
+FILES = ["config.json", *SENTENCES, SINGLE, INDEX, "model-*-of-*.safetensors", *TOKENIZER]
 
 
 def hub_name(path: Path) -> str | None:

@@ -22,6 +22,7 @@ from transformers import (
     CONFIG_MAPPING,
     MODEL_FOR_MASKED_LM_MAPPING,
     AutoConfig,
+    AutoModelForCausalLM,
     AutoModelForMaskedLM,
     PreTrainedConfig,
     PreTrainedModel,
@@ -36,6 +37,7 @@ from unmask.records import Vocabulary
 from unmask.tokens.tokenizer.load import NOT_RUN, load_tokenizer, vocabulary_of
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+PERMUTED = "xlnet"  # restores hidden tokens by queries
 UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
 HUB_KERNEL = re.compile(r'_implementation[^"]*": [^,}]*/')  # code on the hub, which transformers would fetch and run
 GENEROUS = 4  # times the weights in the files: a head that is missing, a matrix that is tied, and no more
@@ -68,14 +70,18 @@ class LoadedModel:
         return torch.autocast(self.device.type, dtype, enabled=dtype != torch.float32)
 
 
-def load_model(path: Path, *, device: str | None = None, precision: str = "float32") -> LoadedModel:
-    """Load the model of a run or of a model directory; on a GPU where there is one, unless a device is named."""
+def load_model(
+    path: Path, *, device: str | None = None, precision: str = "float32", permuted: bool = False
+) -> LoadedModel:
+    """Load the model of a run or of a model directory; on a GPU where there is one, unless a device is named.
+
+    `permuted` takes XLNet too, which restores hidden tokens by queries and not by masks.
+    """
     place = chosen_device(device)
-    if precision not in DTYPES:
-        raise BadInput(f"--precision {precision}: choose one of {', '.join(DTYPES)}")
+    check_precision(precision)
     directory = model_directory(path)
     settings = _settings(directory)
-    config = _config(directory, settings)
+    config = _config(directory, settings, permuted=permuted)
     _check_sizes(directory, config, weight_shapes(directory))
     tokenizer = load_tokenizer(directory)
     vocabulary = vocabulary_of(tokenizer)
@@ -88,6 +94,12 @@ def load_model(path: Path, *, device: str | None = None, precision: str = "float
         )
     model = _model(directory, config, place, own_code="auto_map" in settings)
     return LoadedModel(directory, model, tokenizer, vocabulary, length_of(model, tokenizer), precision)
+
+
+def check_precision(precision: str) -> None:
+    """Refuse a precision that nothing computes in."""
+    if precision not in DTYPES:
+        raise BadInput(f"--precision {precision}: choose one of {', '.join(DTYPES)}")
 
 
 def chosen_device(name: str | None) -> torch.device:
@@ -124,7 +136,7 @@ def _settings(directory: Path) -> dict[str, Any]:
     return settings
 
 
-def _config(directory: Path, settings: dict[str, Any]) -> PreTrainedConfig:
+def _config(directory: Path, settings: dict[str, Any], *, permuted: bool) -> PreTrainedConfig:
     kind = settings.get("model_type")
     if not isinstance(kind, str):
         raise BadInput(f"{directory}: cannot load a model of type {kind!r}: its config.json names no model_type")
@@ -135,7 +147,7 @@ def _config(directory: Path, settings: dict[str, Any]) -> PreTrainedConfig:
         config: PreTrainedConfig = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # each family looks at its settings in its own way
         raise Damaged(f"{directory / 'config.json'}: not the settings of a {kind}: {_reason(error)}") from error
-    if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
+    if type(config) not in MODEL_FOR_MASKED_LM_MAPPING and not (permuted and kind == PERMUTED):
         raise BadInput(f"{directory}: {kind} is not a masked language model, it has no head that fills blanks")
     return config
 
@@ -159,10 +171,14 @@ def _check_sizes(directory: Path, config: PreTrainedConfig, shapes: dict[str, tu
         raise Damaged(f"{directory / 'config.json'}: describes no model of these files: {_reason(error)}") from error
 
 
+def _auto_class(config: PreTrainedConfig) -> Any:
+    return AutoModelForCausalLM if config.model_type == PERMUTED else AutoModelForMaskedLM
+
+
 def _empty_model(config: PreTrainedConfig) -> PreTrainedModel:
     """The model that a configuration describes, without memory for its weights."""
     with torch.device("meta"), quiet_transformers():
-        model: PreTrainedModel = AutoModelForMaskedLM.from_config(copy.deepcopy(config))
+        model: PreTrainedModel = _auto_class(config).from_config(copy.deepcopy(config))
     return model
 
 
@@ -176,7 +192,7 @@ def _model(directory: Path, config: PreTrainedConfig, device: torch.device, *, o
     """The model with its weights. One that came with code of its own is loaded if it needs none of it."""
     own = f"{directory}: its weights are not those of transformers' own {config.model_type}; {NOT_RUN}"
     try:
-        model, report = from_directory(AutoModelForMaskedLM, directory, config=config)
+        model, report = from_directory(_auto_class(config), directory, config=config)
     except (RuntimeError, ValueError, OSError, ImportError) as error:
         if own_code:
             raise BadInput(own) from error

@@ -13,7 +13,7 @@ How a head is told an offset depends on how the architecture tells positions:
     learned    BERT, RoBERTa, ELECTRA, GPT-2   sines and cosines in features of their own, rotated by the query
     rotary     ModernBERT                      a feature that all tokens share, read with the phase of the offset
     relative   DeBERTa                         the same feature, read as the code of one relative position
-    bias       T5                              a number for each distance and head
+    bias       T5, MPNet                       a number for each distance and head
     sines      XLNet                           the bias of the position, which is the code of one relative position
 """
 
@@ -221,6 +221,14 @@ def begin_by_biases(model: PreTrainedModel, beginning: Beginning) -> None:
             bias[bucket, head] = beginning.peak
 
 
+def begin_by_shared_bias(model: PreTrainedModel, beginning: Beginning) -> None:
+    """The same for MPNet, whose encoder has one such table besides learned positions, which stay as they are drawn."""
+    encoder: Any = model.base_model.encoder
+    bias = encoder.relative_attention_bias.weight
+    for head, offsets in enumerate(_offsets(model, bias.shape[1], beginning)):
+        bias[encoder.relative_position_bucket(torch.tensor(offsets)), head] = beginning.peak
+
+
 def begin_by_sines(model: PreTrainedModel, beginning: Beginning) -> None:
     """The bias that every query adds for the position is the code of the offset's distance, in XLNet's own sines."""
     base: Any = model.base_model
@@ -248,9 +256,10 @@ class Start:
 
 LEARNED = Start(begin_by_learned_positions, Beginning(peak=9.0), features=2 * FREQUENCIES)
 STARTS: dict[str, Start] = {
-    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "ernie", "electra", "gpt2"), LEARNED),
+    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "xlm-roberta-xl", "ernie", "electra", "gpt2"), LEARNED),
     "modernbert": Start(begin_by_rotary_positions, Beginning(peak=9.0, share=0.5, part=0.25), features=1),
     "deberta-v2": Start(begin_by_relative_codes, Beginning(peak=9.0), features=2 * FREQUENCIES + 1),
     "t5": Start(begin_by_biases, Beginning(peak=4.0)),
+    "mpnet": Start(begin_by_shared_bias, Beginning(peak=4.0)),
     "xlnet": Start(begin_by_sines, Beginning(peak=9.0)),
 }

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from unmask.errors import BadInput, did_you_mean
 from unmask.objectives.causal import Causal
 from unmask.objectives.diffusion import Diffusion
+from unmask.objectives.masked_permuted import MaskedPermutationLM
 from unmask.objectives.mlm import MLM
 from unmask.objectives.permuted import PermutationLM
 from unmask.objectives.replaced import DisentangledDetection, ReplacedTokenDetection
@@ -33,6 +34,7 @@ OBJECTIVES: dict[str, TextObjective[Any]] = {
         Causal(),
         Diffusion(),
         PermutationLM(),
+        MaskedPermutationLM(),
         Seq2Seq(),
     )
 }

@@ -12,6 +12,7 @@ Two streams run through the same weights: content, which sees a token itself, an
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from transformers import PreTrainedModel
 
 from unmask.objectives.objective import Outcome, device_of
 from unmask.objectives.text import Card, ModelObjective
-from unmask.objectives.vocabulary import predict_tokens
+from unmask.objectives.vocabulary import Guesses, predict_tokens
 from unmask.records import Batch, Integers, PolicyProperties, Reals
 
 COLUMNS = 16  # rows, and the predictions of a row, are filled up to a multiple of it so that shapes are few
@@ -55,8 +56,8 @@ class PermutationLM(ModelObjective):
     card = CARD
 
     def learns_from(self, policy: PolicyProperties) -> bool:
-        """Tokens that are predicted in an order."""
-        return policy.ordered
+        """Tokens that are all shown, and predicted in an order."""
+        return policy.ordered and not policy.in_place
 
     def counts(self, batch: Batch) -> dict[str, int]:
         """The predicted positions."""
@@ -64,14 +65,25 @@ class PermutationLM(ModelObjective):
 
     def outcome(self, learner: PreTrainedModel, batch: Batch) -> Outcome:
         """Cross-entropy at the predicted positions."""
-        slots, places = slots_of(batch)
-        streams = two_streams(batch, places, device_of(learner))
-        guesses = predict_tokens(learner, slots, batch.targets, **streams)
+        guesses = predict_permuted(learner, batch)
         return Outcome({"permuted": guesses.losses.sum()}, {"correct": guesses.right.sum()})
 
     def figures(self, counts: Mapping[str, float], tallies: Mapping[str, Reals]) -> dict[str, float]:
         """How many were restored by the best guess."""
         return {"accuracy": tallies["correct"].item() / max(1.0, counts["permuted"])}
+
+
+def predict_permuted(model: PreTrainedModel, batch: Batch) -> Guesses:
+    """What came of each predicted token of a batch, along the batch's order."""
+    slots, places = slots_of(batch)
+    return predict_tokens(model, slots, batch.targets, **two_streams(batch, places, device_of(model)))
+
+
+def all_at_once(batch: Batch) -> Batch:
+    """The same with no order in it: what is predicted is all first, and sees no other that is."""
+    order = np.zeros(batch.ids.size, dtype=np.int64)
+    order[batch.predicted] = 1
+    return replace(batch, order=order.reshape(batch.ids.shape))
 
 
 def slots_of(batch: Batch) -> tuple[Integers, Integers]:
@@ -106,7 +118,7 @@ def two_streams(batch: Batch, places: Integers, device: torch.device) -> dict[st
     """
     if batch.order is None:
         raise ValueError("the policy names no order in which tokens are predicted")
-    ids, order, documents = (_pad_columns(array, device) for array in (batch.ids, batch.order, batch.documents))
+    ids, order, documents = (pad_columns(array, device) for array in (batch.ids, batch.order, batch.documents))
     later = (order[:, None, :] > 0) & (order[:, None, :] >= order[:, :, None])
     apart = documents[:, None, :] != documents[:, :, None]
     columns = torch.arange(ids.shape[1], device=device)
@@ -118,5 +130,6 @@ def two_streams(batch: Batch, places: Integers, device: torch.device) -> dict[st
     }
 
 
-def _pad_columns(rows: Integers, device: torch.device) -> Tensor:
+def pad_columns(rows: Integers, device: torch.device) -> Tensor:
+    """Rows on a device, filled up with zeros to a multiple of `COLUMNS`."""
     return F.pad(torch.from_numpy(rows).to(device), (0, -rows.shape[1] % COLUMNS))

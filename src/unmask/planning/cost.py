@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
+from math import ceil
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,13 +34,13 @@ from unmask.records import Flags, Ids, Integers, Vocabulary
 from unmask.tokens.spans.marked import Spans
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.shards import Shards
-from unmask.training.job import MicroBatch, micro_batches_of
+from unmask.training.job import MicroBatch
 from unmask.training.machine.computing import Computing, make_ready
 from unmask.training.optimizer import Muon, Optimizer, OptimizerPart, orthogonalize
 from unmask.training.precision import Precision
 from unmask.training.timetable import Timetable
 
-LOOKS = 5  # micro-batches that are counted, spread over the run: rates and objectives change on the way
+LOOKS = 5  # micro-batches that are counted at each length, spread over it: rates and objectives change on the way
 FLOAT = 4  # bytes of a weight, a gradient, a number of the optimizer's state
 SMALL_BATCH_TOKENS = 1024  # tokens that are computed where counting needs numbers
 IMAGINED_TOKENS = 1 << 20  # tokens of a text that is only a length
@@ -83,19 +85,21 @@ def cost_of(pretraining: Pretraining, *, steps: int = 1000) -> Cost:
     with torch.device("meta"):
         learner = pretraining.learner(fresh=False).train()
     optimizer = Optimizer(learner, pretraining.recipe.settings.optimizing)
+    looks = _looks(feed)
     try:
-        costs = [micro_batch_cost(learner, micro_batch, vocabulary) for micro_batch in _looks(feed)]
+        costs = [micro_batch_cost(learner, micro_batch, vocabulary) for micro_batch, _ in looks]
     except (RuntimeError, NotImplementedError):  # an objective that draws or compares needs numbers: a few rows of them
         computed, small = pretraining.learner(fresh=False).train(), _few_rows(feed)
         factor = feed.preparer.micro_batch / small.preparer.micro_batch
-        costs = [micro_batch_cost(computed, micro_batch, vocabulary).times(factor) for micro_batch in _looks(small)]
+        costs = [micro_batch_cost(computed, micro_batch, vocabulary).times(factor) for micro_batch, _ in _looks(small)]
+    shares = [share for _, share in looks]
     muon = [matrix for part in optimizer.parts if isinstance(part.optimizer, Muon) for matrix in part.parameters]
     return Cost(
         parameters=sum(parameter.numel() for parameter in learner.parameters()),
         by_optimizer={part.name: sum(parameter.numel() for parameter in part.parameters) for part in optimizer.parts},
         state={part.name: _state(part) for part in optimizer.parts},
-        forward=float(np.mean([cost.forward for cost in costs])),
-        backward=float(np.mean([cost.backward for cost in costs])),
+        forward=float(np.average([cost.forward for cost in costs], weights=shares)),
+        backward=float(np.average([cost.backward for cost in costs], weights=shares)),
         optimizing=float(sum(map(muon_flops, muon))),
         activations=max(cost.activations for cost in costs),
         logits=max(cost.logits for cost in costs),
@@ -166,17 +170,20 @@ def kept_on_processor(pretraining: Pretraining, computing: Computing) -> tuple[i
 
     Computed on a few rows: which numbers a layer keeps in half precision is up to the kernels that compute it here.
     """
-    feed = _few_rows(pretraining.feed(Timetable(1)))
+    feed = _few_rows(pretraining.feed(Timetable(2)))  # a step of the first length, and one of the last
     factor = (
         min(pretraining.recipe.settings.micro_batch, pretraining.recipe.settings.batch_size) / feed.preparer.micro_batch
     )
     learner = make_ready(pretraining.learner(fresh=False), computing, torch.device("cpu")).train()
     parameters = {parameter.untyped_storage()._cdata for parameter in learner.parameters()}
-    cost = MicroBatchCost(pretraining.dataset.vocabulary.size, storages=parameters)
-    (micro_batch,) = _looks(feed)
-    with saved_tensors_hooks(cost.keep, lambda tensor: tensor), Precision(computing.precision).casting():
-        micro_batch.objective.outcome(learner, micro_batch.batch)
-    return int(factor * cost.activations), int(factor * cost.logits)
+    costs = []
+    for micro_batch, _ in _looks(feed):
+        costs.append(MicroBatchCost(pretraining.dataset.vocabulary.size, storages=set(parameters)))
+        with saved_tensors_hooks(costs[-1].keep, lambda tensor: tensor), Precision(computing.precision).casting():
+            micro_batch.objective.outcome(learner, micro_batch.batch)
+        costs[-1].alive.clear()
+    activations, logits = (max(getattr(cost, name) for cost in costs) for name in ("activations", "logits"))
+    return int(factor * activations), int(factor * logits)
 
 
 class CountedAttention(TorchFunctionMode):
@@ -213,10 +220,21 @@ def muon_flops(matrix: Tensor) -> int:
     return int(flops.get_total_flops())
 
 
-def _looks(feed: Feed) -> list[MicroBatch]:
-    """A micro-batch each from places all over the run."""
-    places = sorted({round(step) for step in np.linspace(0, feed.timetable.steps - 1, LOOKS)})
-    return [micro_batches_of(feed, step, [place % feed.micro_batches])[0] for place, step in enumerate(places)]
+def _looks(feed: Feed) -> list[tuple[MicroBatch, float]]:
+    """A micro-batch each from places all over the stages of the run, and the share of the run that each stands for."""
+    looks = []
+    for begin, end in pairwise((0.0, *feed.lengths.ends)):
+        first, last = (ceil(share * (feed.timetable.steps - 1)) for share in (begin, end))
+        last -= end < 1
+        if last < first:  # so short a run has no step in this stage
+            continue
+        places = sorted({round(place) for place in np.linspace(first, last, LOOKS)})
+        for nth, step in enumerate(places):
+            planned = list(feed.plan_step(step))
+            micro_batch = planned[nth % len(planned)]
+            batch = feed.preparer.batch(micro_batch.request)
+            looks.append((MicroBatch(micro_batch.number, micro_batch.objective, batch), (end - begin) / len(places)))
+    return looks
 
 
 def _few_rows(feed: Feed) -> Feed:

@@ -32,6 +32,7 @@ PRODUCT_SECONDS = 1.0  # for each precision: one that the processor does not kno
 FASTER, SLOWER = 1.5, 0.67  # than float32, from which on it is worth saying: the rest of a step gains nothing
 BRINGS = {
     "dev": "everything that the tests need",
+    "faiss": "index --faiss: near vectors are found without looking at all of them",
     "office": "prepare reads PDF and docx",
     "onnx": "export --to onnx and int8: models that run without torch",
     "spacy": "prepare --spacy: entities and noun chunks are marked, to be hidden whole",

@@ -82,7 +82,7 @@ def forecast(
     if on_this_machine and hardware.precision != "float32":
         activations, logits = kept_on_processor(pretraining, computing)
         cost = replace(cost, activations=activations, logits=logits)
-    batch = settings.batch_size * settings.length
+    batch = settings.tokens_a_step
     text = 0 if is_imagined else int(data.manifest["tokens"]["train"])
     steps = steps_of(budget, batch, text, pace)
     tokens = None if steps is None else steps * batch
@@ -90,7 +90,9 @@ def forecast(
     return Planned(
         recipe=recipe.name,
         vocabulary=data.vocabulary.size,
-        length=settings.length,
+        length=settings.lengths.first,
+        longest=settings.lengths.longest,
+        blocks=settings.lengths.describe(settings.batch_size),
         batch_size=settings.batch_size,
         micro_batch=min(settings.micro_batch, settings.batch_size),
         hardware=hardware.name,
@@ -135,7 +137,7 @@ def published_pace(cost: Cost, hardware: Hardware, utilisation: float, settings:
     a_launched, optimizing_launched = launch_seconds(cost, hardware)
     a_round = max((cost.forward + cost.backward) / speed, a_launched)
     a_step = rounds * a_round + max(cost.optimizing / speed, optimizing_launched) + A_STEP
-    a_micro_batch = min(settings.micro_batch, settings.batch_size) * settings.length
+    a_micro_batch = min(settings.micro_batch, settings.batch_size) * settings.lengths.first
     forward = max(cost.forward / speed, a_launched / 3)  # backward launches about twice as many
     return Pace(
         a_step,
@@ -226,11 +228,11 @@ def suggest_batch(
     fixed = sum(memory.values()) - memory["activations"] - memory["logits"]
     max_rows = max(1, int((ROOM * hardware.memory - fixed) / a_row))
     busy = max(
-        ceil(BUSY / settings.length), ceil(recipe_batch / hardware.devices), 1 << ((fills or 1) - 1).bit_length()
+        ceil(BUSY / settings.lengths.first), ceil(recipe_batch / hardware.devices), 1 << ((fills or 1) - 1).bit_length()
     )
     target = recipe_micro_batch if hardware.processor else busy
     micro_batch = 2 ** int(min(max_rows, target)).bit_length() // 2  # a power of two, not above
-    max_batch = max(recipe_batch, (tokens or inf) / LEAST_STEPS / settings.length)
+    max_batch = max(recipe_batch, (tokens or inf) / LEAST_STEPS / settings.lengths.first)
     while micro_batch > 1 and micro_batch * hardware.devices > max_batch:
         micro_batch //= 2
     batch_size = max(recipe_batch, micro_batch * hardware.devices)

@@ -15,6 +15,7 @@ import numpy as np
 
 from unmask.corruption.rows import join_examples
 from unmask.corruption.schedule import MaskingSchedule, corrupt_at
+from unmask.pretraining.lengths import as_many_tokens
 from unmask.records import Batch, Blocks, Corrupted, Integers, TokenStream, Vocabulary
 from unmask.tokens.collate import collate
 from unmask.tokens.pack import AROUND, Packing, Pieces, cut_documents, group_by_length, pack_pieces, read_blocks
@@ -32,6 +33,7 @@ class BlockRange(NamedTuple):
     end: int
     hides: bool  # whether something is hidden, or the text left as it is
     progress: float  # how much of the training is done: it decides the stage and the rate
+    length: int | None = None  # of the blocks, each with packings of its own, if not the usual
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,7 +55,9 @@ class MaskedBatches:
 
     def batch(self, blocks: BlockRange) -> Batch:
         """The batch of some blocks; they may lie in two epochs or, on little text, in many."""
-        begin, end, hides, progress = blocks
+        begin, end, hides, progress, length = blocks
+        if length is not None and length != self.length:
+            return self.at_length(length).batch(blocks)
         masking = self.masking if hides else None
         by_epoch: list[tuple[Blocks, Corrupted]] = []
         while begin < end:
@@ -77,6 +81,10 @@ class MaskedBatches:
         """The packing of an epoch, from whose number all draws come too."""
         return _plan(self, epoch if self.redraw else 0)
 
+    def at_length(self, length: int) -> MaskedBatches:
+        """The same text in blocks of another length."""
+        return self if length == self.length else _at_length(self, length)
+
     @cached_property
     def per_epoch(self) -> int:
         """How many blocks an epoch has: the same in each, for it depends on the lengths of the pieces alone."""
@@ -86,6 +94,13 @@ class MaskedBatches:
     def pieces(self) -> Pieces:
         """The documents, cut to the block length."""
         return cut_documents(self.stream.ends, self.length - AROUND)
+
+
+@lru_cache(maxsize=4)
+def _at_length(batches: MaskedBatches, length: int) -> MaskedBatches:
+    sizes = batches.batch_size, batches.micro_batch
+    batch_size, micro_batch = (as_many_tokens(rows, batches.length, length) for rows in sizes)
+    return replace(batches, length=length, batch_size=batch_size, micro_batch=micro_batch)
 
 
 @lru_cache(maxsize=2)  # a step may lie in two epochs

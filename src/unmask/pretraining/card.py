@@ -64,6 +64,7 @@ tags: [unmask, {recipe.family}, {objective}]
 | hidden | {_masking_line(settings)} |
 | blocks | {settings.length} tokens; documents do not see each other |
 | seen | {finished_run.tokens:,} tokens in {finished_run.steps:,} steps ({epochs:.1f} passes) |
+| precision | {description["computing"]["precision"]} |
 | seed | {description["seed"]} |
 
 {_figures_table(finished_run, fixed_masks)}

@@ -79,7 +79,7 @@ class Pretraining:
         curriculum = parse_curriculum(settings.objective)
         masking = masking_for(settings, curriculum)
         if masking is not None and masking.needs_sentinels:
-            dataset = dataset.with_sentinels(sentinels_for(masking, settings.length))
+            dataset = dataset.with_sentinels(sentinels_for(masking, settings.lengths.longest))
         sampling = None if settings.smoothing is None else Sampling(dataset.languages("train"), settings.smoothing)
         phrases = () if settings.phrases is None else read_phrases(settings.phrases)
         marking = marking_for(dataset, masking, "train", phrases)
@@ -97,7 +97,7 @@ class Pretraining:
             stream=dataset.split("train"),
             vocabulary=dataset.vocabulary,
             masking=self.masking,
-            length=settings.length,
+            length=settings.lengths.first,
             batch_size=settings.batch_size,
             micro_batch=min(settings.micro_batch, settings.batch_size),
             seed=self.seed,
@@ -110,7 +110,8 @@ class Pretraining:
 
     def feed(self, timetable: Timetable) -> Feed:
         """What each step of a run learns from."""
-        return Feed(preparer=self.batches(), curriculum=self.curriculum, timetable=timetable)
+        lengths = self.recipe.settings.lengths
+        return Feed(preparer=self.batches(), curriculum=self.curriculum, timetable=timetable, lengths=lengths)
 
     def learner(self, *, fresh: bool = True) -> Module:
         """What the objective trains, as it is before the first step: a function of the text and the seed.
@@ -123,7 +124,7 @@ class Pretraining:
 
         def build(**overrides: Any) -> PreTrainedModel:
             made = {**usual, **overrides}
-            model = build_model(vocabulary=vocabulary, length=settings.length, seed=self.seed, **made)
+            model = build_model(vocabulary=vocabulary, length=settings.lengths.longest, seed=self.seed, **made)
             if fresh:
                 informed.begin(model)
             return model
@@ -137,7 +138,7 @@ class Pretraining:
 
     def validation(self, learner: Module) -> MaskedValidation:
         """How a learner is measured."""
-        return MaskedValidation.of(self.objective, self.dataset, self.recipe.settings.length, learner)
+        return MaskedValidation.of(self.objective, self.dataset, self.recipe.settings.lengths.longest, learner)
 
     def job(self) -> Job:
         """The job that the loop runs."""
@@ -162,9 +163,10 @@ class Pretraining:
             validation=self.validation,
             export=partial(export, self),
             optimizing=settings.optimizing,
-            tokens_a_step=settings.batch_size * settings.length,
+            tokens_a_step=settings.tokens_a_step,
             steps_an_epoch=feed.preparer.per_epoch / settings.batch_size,
             micro_batches=feed.micro_batches,
+            stage_ends=settings.lengths.ends,
             skip_spikes=settings.skip_spikes,
             cpu_kernels=recipe.family in CPU_KERNELS,
             flags=FLAGS,
@@ -176,7 +178,7 @@ class Pretraining:
                 "tokenizer": f"{kind}, {self.dataset.vocabulary.size:,} tokens",
                 "objective": settings.objective,
                 **{name: value for name, value in masked.items() if value is not None},
-                "a step": f"{settings.batch_size:,} blocks of {settings.length:,} tokens",
+                "a step": settings.lengths.describe(settings.batch_size),
             },
             uses=USES if fills_blanks(self.objective) else (),
         )
@@ -250,6 +252,7 @@ def pretrain(
         seconds=finished_run.seconds,
         loss=loss,
         accuracy=accuracy,
+        precision=finished_run.description["computing"]["precision"],
         figures={name: value for name, value in figures.items() if isfinite(value)},
         fills=fills,
         next=next_commands(finished_run.path, finished_run.description, "finished"),
@@ -285,4 +288,5 @@ def export(pretraining: Pretraining, learner: Module, finished_run: FinishedRun)
         card = model_card(
             says, recipe, dataset, finished_run, objective=objective.name, epochs=epochs, fixed_masks=fixed_masks
         )
-        export_model(model, dataset, finished_run.path / name, card, length=recipe.settings.length)
+        length = recipe.settings.lengths.trained(finished_run.progress)
+        export_model(model, dataset, finished_run.path / name, card, length=length)

@@ -37,6 +37,7 @@ KINDS = {
     "roberta": Kind("roberta"),
     "ernie": Kind("ernie", {"policy": "token until 0.33; phrase until 0.67; entity", "rate": "0.15"}),
     "xlm-r": Kind("xlm-roberta", {"smoothing": 0.3}),
+    "xlm-r-xl": Kind("xlm-roberta-xl", {"smoothing": 0.3}),
     "pmi": Kind("bert", {"policy": "collocation", "rate": "0.15"}),
     "causal": Kind("gpt2", {"objective": "causal", "policy": None, "rate": None}),
     "diffusion": Kind("modernbert", {"objective": "diffusion", "policy": "diffusion", "rate": None}),
@@ -50,6 +51,7 @@ KINDS = {
         "deberta-v3", {"objective": "replaced-disentangled", "policy": "token mask=1 random=0", "rate": "0.15"}
     ),
     "xlnet": Kind("xlnet", {"objective": "permuted", "policy": "permutation", "rate": None}),
+    "mpnet": Kind("mpnet", {"objective": "masked-permuted", "policy": "masked-permutation", "rate": "0.15"}),
     "t5": Kind("t5", {"objective": "seq2seq", "policy": "sentinel", "rate": "0.15"}),
 }
 
@@ -62,6 +64,7 @@ PAPERS = {
     "roberta": "RoBERTa, Liu et al. 2019",
     "ernie": "ERNIE, Sun et al. 2019",
     "xlm-r": "XLM-R, Conneau et al. 2020",
+    "xlm-r-xl": "XLM-R XL, Goyal et al. 2021",
     "pmi": "PMI-masking, Levine et al. 2021",
     "causal": "GPT-2, Radford et al. 2019",
     "diffusion": "MDLM, Sahoo et al. 2024",
@@ -71,6 +74,7 @@ PAPERS = {
     "electra": "ELECTRA, Clark et al. 2020",
     "deberta-v3": "DeBERTaV3, He et al. 2021",
     "xlnet": "XLNet, Yang et al. 2019",
+    "mpnet": "MPNet, Song et al. 2020",
     "t5": "T5, Raffel et al. 2020",
 }
 
@@ -91,7 +95,8 @@ def recipe_named(name: str, **changes: Any) -> Recipe:
     usual = replace(usual, optimizing=usual.optimizing.slower(KINDS[kind].slower))
     settings = replace(usual, **{**KINDS[kind].settings, **changes})
     curriculum = parse_curriculum(settings.objective)
-    settings = replace(settings, objective=str(curriculum))  # by its own names, whatever it was asked for by
+    # by its own names, whatever it was asked for by
+    settings = replace(settings, objective=str(curriculum), length=settings.lengths.setting)
     for objective in curriculum.objectives:
         if objective.families is not None and KINDS[kind].family not in objective.families:
             fitting = ", ".join(other for other, definition in KINDS.items() if definition.family in objective.families)
@@ -134,8 +139,17 @@ def with_fitting_policy(settings: PretrainSettings, curriculum: Curriculum, rate
 SETTINGS = {
     "tiny": PretrainSettings(batch_size=32, micro_batch=32),
     "mini": PretrainSettings(batch_size=32, micro_batch=32),
-    "small": PretrainSettings(batch_size=32, micro_batch=16, optimizing=Optimizing(muon_lr=2e-2, adamw_lr=2e-3)),
+    # the last tenth on long blocks, as BERT was trained (Devlin et al. 2019, A.2)
+    "small": PretrainSettings(
+        length="128 until 0.9; 1024",
+        batch_size=32,
+        micro_batch=16,
+        optimizing=Optimizing(muon_lr=2e-2, adamw_lr=2e-3),
+    ),
     "base": PretrainSettings(
-        length=512, batch_size=64, micro_batch=8, optimizing=Optimizing(muon_lr=1e-2, adamw_lr=1e-3)
+        length="512 until 0.9; 1024",
+        batch_size=64,
+        micro_batch=8,
+        optimizing=Optimizing(muon_lr=1e-2, adamw_lr=1e-3),
     ),
 }

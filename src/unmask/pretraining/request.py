@@ -15,6 +15,7 @@ from unmask import __version__
 from unmask.errors import BadInput
 from unmask.files import json_digest
 from unmask.objectives.curriculum import parse_curriculum
+from unmask.pretraining.lengths import parse_lengths
 from unmask.pretraining.pretrain import FLAGS
 from unmask.pretraining.recipes import DEFAULT_SIZE, recipe_named
 from unmask.pretraining.settings import PretrainSettings, Recipe
@@ -51,10 +52,12 @@ class PretrainRequest:
 def new_request(data: Path, given: Given) -> PretrainRequest:
     """A run that is to begin: what was not given is the recipe's, or the usual."""
     recipe = recipe_named(given.get("recipe", DEFAULT_SIZE), **_given_for(PretrainSettings, given))
+    processes, _ = launched()
     if "micro_batch" not in given:
-        processes, _ = launched()
         micro_batch = fit_micro_batch(recipe.settings, processes, reproducible=given.get("reproducible", False))
         recipe = replace(recipe, settings=replace(recipe.settings, micro_batch=micro_batch))
+    if given.get("shard"):
+        _check_shards(recipe.settings, processes)
     return PretrainRequest(
         data=data,
         recipe=recipe,
@@ -96,6 +99,21 @@ def fit_micro_batch(settings: PretrainSettings, processes: int, *, reproducible:
     return (even or enough)[0]
 
 
+def _check_shards(settings: PretrainSettings, processes: int) -> None:
+    """Say how many blocks a step has to have for processes that go through their layers together, where they are long.
+
+    Others may go without where long blocks are fewer than the processes.
+    """
+    fewest, micro_batches = settings.fewest_blocks, -(-settings.batch_size // settings.micro_batch)
+    if fewest >= micro_batches or fewest % processes == 0:
+        return
+    enough = -(-fewest // processes) * processes * settings.lengths.longest // settings.lengths.first
+    raise BadInput(
+        f"--batch-size {settings.batch_size}: --shard keeps {processes} processes in step, and of the blocks of "
+        f"{settings.lengths.longest:,} tokens a step has {fewest}; give {enough}, or one --length"
+    )
+
+
 def resumed_request(run: Path, data: Path | None, given: Given) -> PretrainRequest:
     """A run that is to go on: what it was, and what was given now of all that may change."""
     description = read_description(run)
@@ -127,6 +145,8 @@ def resumed_request(run: Path, data: Path | None, given: Given) -> PretrainReque
     }
     refuse_other_run(run, description, fields_asked, {**run_job.FLAGS, **FLAGS})
     _check_processes(run, asked.settings)
+    if request.computing.shard:
+        _check_shards(asked.settings, launched()[0])
     return request
 
 
@@ -171,6 +191,8 @@ def _asked_recipe(recipe: Recipe, given: Given) -> Recipe:
     changes = _given_for(PretrainSettings, given)
     if "objective" in changes:
         changes["objective"] = str(parse_curriculum(changes["objective"]))  # by its own names, as the run has it
+    if "length" in changes:
+        changes["length"] = parse_lengths(changes["length"]).setting
     name = recipe_named(given["recipe"]).name if "recipe" in given else recipe.name
     return replace(recipe, name=name, settings=replace(recipe.settings, **changes))
 

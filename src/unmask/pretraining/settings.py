@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from unmask.errors import BadInput, did_you_mean
+from unmask.pretraining.lengths import LengthSchedule, as_many_tokens, parse_lengths
 from unmask.training.optimizer import Optimizing
 
 
@@ -30,8 +31,8 @@ INITS = {
 class PretrainSettings:
     """How a model is trained on text of which something is hidden."""
 
-    length: int = 128  # tokens in a block
-    batch_size: int = 16  # blocks in a step
+    length: int | str = 128  # tokens in a block, as `pretraining.lengths` reads it: "128 until 0.9; 1024"
+    batch_size: int = 16  # blocks in a step; of the first length, where others follow
     micro_batch: int = 16  # blocks in a micro-batch, the unit of work
     objective: str = "mlm"  # what is learnt, as `objectives.curriculum` reads it: "causal until 0.5; mlm"
     policy: str | None = "token"  # what is hidden, as `corruption.schedule` reads it: "span 0.7, token 0.3"
@@ -48,9 +49,25 @@ class PretrainSettings:
         if self.init not in INITS:
             near = did_you_mean(self.init, INITS)
             raise BadInput(f"--init {self.init}: give {', '.join(INITS)}{near and f'; {near}'}")
-        for name, minimum in (("length", 3), ("batch_size", 1), ("micro_batch", 1)):
-            if (value := getattr(self, name)) < minimum:
-                raise BadInput(f"--{name.replace('_', '-')} {value}: give {minimum} or more")
+        for name in ("batch_size", "micro_batch"):
+            if (value := getattr(self, name)) < 1:
+                raise BadInput(f"--{name.replace('_', '-')} {value}: give 1 or more")
+        parse_lengths(self.length)
+
+    @property
+    def lengths(self) -> LengthSchedule:
+        """How long blocks are over the training."""
+        return parse_lengths(self.length)
+
+    @property
+    def fewest_blocks(self) -> int:
+        """In a step where blocks are longest."""
+        return as_many_tokens(self.batch_size, self.lengths.first, self.lengths.longest)
+
+    @property
+    def tokens_a_step(self) -> int:
+        """Tokens of a step's blocks, padding included: as many at each length."""
+        return self.batch_size * self.lengths.first
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -133,7 +133,7 @@ def _held_out(axes: Axes, panel: Panel, history: History) -> None:
     tokens, values = history.curve(panel.held_out)
     if not values:
         return
-    axes.plot(tokens, values, "o-", color=HELD_OUT_COLOUR, linewidth=1.6, markersize=4, label="held out")
+    axes.plot(tokens, values, "o-", color=HELD_OUT_COLOUR, linewidth=1.6, markersize=4, label="held out, a sample")
     label = f"{values[-1]:.1%}" if panel.percent else f"{values[-1]:.2f}"
     above = (-4, 9) if panel.percent else (-4, -16)
     axes.annotate(

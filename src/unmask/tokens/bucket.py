@@ -12,19 +12,33 @@ import numpy as np
 from unmask.records import Integers
 
 
-def batches_by_length(lengths: Sequence[int] | Integers, *, tokens: int, rows: int | None = None) -> Iterator[Integers]:
+def batches_by_length(
+    lengths: Sequence[int] | Integers,
+    *,
+    tokens: int,
+    rows: int | None = None,
+    padding: float = 1.0,
+    least: int = 0,
+) -> Iterator[Integers]:
     """Every row once, the shortest first; a batch padded to its longest row has at most `tokens` tokens, or one row.
 
+    A batch that has at least `least` tokens ends before more than the share `padding` of it would be padding.
+
     >>> [batch.tolist() for batch in batches_by_length([5, 2, 9, 2, 4], tokens=10)]
+    [[1, 3], [4, 0], [2]]
+    >>> [batch.tolist() for batch in batches_by_length([5, 2, 9, 2, 4], tokens=99, padding=0.1)]
     [[1, 3], [4, 0], [2]]
     """
     sizes = np.asarray(lengths)
     order = np.argsort(sizes, kind="stable")
     max_rows = len(order) if rows is None else max(rows, 1)
-    begin = 0
+    begin = real = 0
     for end, size in enumerate(sizes[order].tolist()):  # the longest of a batch is its last row
-        if begin < end and (end - begin == max_rows or (end + 1 - begin) * size > tokens):
+        padded = (end + 1 - begin) * size
+        wasteful = real >= least and padded - real - size > padding * padded
+        if begin < end and (end - begin == max_rows or padded > tokens or wasteful):
             yield order[begin:end]
-            begin = end
+            begin, real = end, 0
+        real += size
     if begin < len(order):
         yield order[begin:]

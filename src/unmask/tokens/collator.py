@@ -87,7 +87,7 @@ class Collator:
         fields = [dict(example) if isinstance(example, Mapping) else {"input_ids": example} for example in examples]
         blocks = self._blocks(fields)
         corrupted = self._corrupt(blocks)
-        batch = _model_inputs(blocks, corrupted)
+        batch = _model_inputs(blocks, corrupted, in_place=self.masking.in_place())
         if "token_type_ids" in fields[0] and corrupted.answer is None:
             batch["token_type_ids"] = _pad([example["token_type_ids"] for example in fields], blocks.ids.shape[1], 0)
         return {self.prefix + name: torch.from_numpy(array) for name, array in batch.items()}
@@ -206,8 +206,8 @@ def _pad(rows: Sequence[Any], width: int, value: int) -> NDArray[np.int64]:
     return grid
 
 
-def _model_inputs(blocks: Blocks, corrupted: Corrupted) -> dict[str, NDArray[Any]]:
-    """The batch as transformers' models take it."""
+def _model_inputs(blocks: Blocks, corrupted: Corrupted, *, in_place: bool) -> dict[str, NDArray[Any]]:
+    """The batch as transformers' models take it; what is restored in place, they restore in no order."""
     if corrupted.answer is not None and corrupted.documents is not None:
         width = max(int((corrupted.documents > 0).sum(axis=1).max()), 1)
         labels = np.where(corrupted.answer.documents > 0, corrupted.answer.ids, IGNORED)
@@ -220,7 +220,7 @@ def _model_inputs(blocks: Blocks, corrupted: Corrupted) -> dict[str, NDArray[Any
         "input_ids": corrupted.ids.astype(np.int64),
         "attention_mask": (blocks.documents > 0).astype(np.int64),
     }
-    if corrupted.order is not None:
+    if corrupted.order is not None and not in_place:
         return {**batch, **_two_streams(corrupted)}
     labels = np.full(blocks.ids.shape, IGNORED, dtype=np.int64)
     labels[corrupted.hidden] = corrupted.targets

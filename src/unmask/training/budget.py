@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from math import inf
 
 from unmask.errors import BadInput
@@ -76,20 +77,31 @@ def steps_for(
 
 
 def seconds_a_step(session: Session, seconds: float, world: World = ALONE, clock: Clock = time.perf_counter) -> float:
-    """The median of a few steps from the middle of the run, where as much is hidden as on average; two warm up."""
+    """What steps last on average: each stage by a few steps from its middle, where as much is hidden as on average."""
     session.learner.train()
-    middle = session.steps // 2
+    stages = list(pairwise((0.0, *session.job.stage_ends)))
+    with task("Calibrating") as progress:
+        return sum(
+            (end - begin) * _median_step(session, (begin + end) / 2, seconds / len(stages), progress, world, clock)
+            for begin, end in stages
+        )
+
+
+def _median_step(
+    session: Session, share: float, seconds: float, progress: Callable[..., None], world: World, clock: Clock
+) -> float:
+    """The median of a few steps after a share of the run; two warm up."""
+    first = int(session.steps * share)
     fewest, most = CALIBRATION_STEPS
     options = StepOptions(precision=session.precision)
     times: list[float] = []
     start = clock()
-    with task("Calibrating") as progress:
-        while world.agree(len(times) < fewest or (clock() - start < seconds and len(times) < most)):
-            before = clock()
-            step = middle + len(times)
-            take_step(session.learner, session.optimizer, session.source, step=step, world=world, options=options)
-            times.append(clock() - before)
-            progress(1, note=f"{times[-1]:.2f} s a step")
+    while world.agree(len(times) < fewest or (clock() - start < seconds and len(times) < most)):
+        before = clock()
+        step = first + len(times)
+        take_step(session.learner, session.optimizer, session.source, step=step, world=world, options=options)
+        times.append(clock() - before)
+        progress(1, note=f"{times[-1]:.2f} s a step")
     return statistics.median(times[2:])
 
 

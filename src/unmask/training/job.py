@@ -149,6 +149,7 @@ class FinishedRun:
     description: Mapping[str, Any]
     parameters: int
     step: int  # of the moment that is exported: the last, or the best
+    progress: float  # how far the run was at that step, from 0 to 1
     steps: int
     tokens: int
     seconds: float
@@ -172,6 +173,7 @@ class Job:
     tokens_a_step: int
     steps_an_epoch: float
     micro_batches: int  # in a step
+    stage_ends: tuple[float, ...] = (1.0,)  # shares of the run up to which steps take alike long
     skip_spikes: bool = False
     cpu_kernels: bool = False  # whether its layers have a shorter way on a CPU, where bfloat16 may be the faster
     flags: Mapping[str, str] = field(default_factory=dict)  # that the settings are asked for by, by their dotted names

@@ -161,7 +161,7 @@ class Observer:
         self.pacer.end_rest()
         figures = self.session.validate(self.world)
         self.pacer.end_validation()
-        self.last = f" · held out {brief_figures(figures, self.session.job)}"
+        self.last = f" · a sample held out {brief_figures(figures, self.session.job)}"
         self.log({"step": position.step, **prefixed_figures(figures, HELD_OUT)})
         headline = self.session.job.headline
         if self.saving.best and headline.improves(figures[headline.name], self.best):

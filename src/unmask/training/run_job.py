@@ -219,7 +219,7 @@ def finish(session: Session, run: Run, position: Position, saving: Saving, world
     if saving.best and (best := checkpoint.newest(run.best)) is not None:
         session.restore_weights(best)
         step = best.step
-    with task("Validating") as progress:
+    with task("Validating on all that is held out") as progress:
         figures = session.measure(None, world)
         progress(1, note=brief_figures(figures, job))
     finished_run = _finished_run(session, run, position, step, figures)
@@ -267,6 +267,7 @@ def _finished_run(
         description=run.description,
         parameters=session.parameters,
         step=step,
+        progress=session.pacer.timetable.progress(max(0, step - 1)),
         steps=position.step,
         tokens=position.tokens,
         seconds=position.seconds,

@@ -22,6 +22,8 @@ from unmask.verbs.data import *  # noqa: F403
 from unmask.verbs.hiding import *  # noqa: F403
 from unmask.verbs.training import *  # noqa: F403
 from unmask.verbs.using import *  # noqa: F403
+from unmask.verbs.scoring import *  # noqa: F403
+from unmask.verbs.searching import *  # noqa: F403
 from unmask.verbs.exporting import *  # noqa: F403
 from unmask.verbs.environment import *  # noqa: F403
 # isort: on

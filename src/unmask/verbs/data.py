@@ -81,8 +81,14 @@ def verify(path: Location, /) -> Verified:
     A flipped byte, a truncated, missing or unexpected file is named, and the exit code says so.
 
     Args:
-        path: The data directory.
+        path: The data directory; or a vectors directory, or a search index.
     """
+    from unmask.files import path_kind
+
+    if Path(path).is_dir() and path_kind(Path(path)) in ("a vectors directory", "a search index"):
+        from unmask.inference.vector_store import verify_vectors
+
+        return verify_vectors(Path(path))
     from unmask.tokens.store.manifest import verify as run
 
     return run(Path(path))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from unmask.errors import BadInput, Refused
 from unmask.files import check_writable
-from unmask.results import Audited, Collocated, Shown, Written
+from unmask.results import Audited, Collocated, Hardness, Shown, Written
 from unmask.verbs.arguments import Location
 from unmask.verbs.commands import streamed, verb
 from unmask.verbs.lines import Answers, answer_texts
@@ -86,25 +87,29 @@ def audit(
     data: Location,
     /,
     *,
-    policy: str = "token",
+    policy: str | None = None,
+    hardness: bool = False,
     rate: str | None = None,
     length: int = 512,
     blocks: int = 2048,
     phrases: Location | None = None,
     seed: int = 0,
-) -> Audited:
+) -> Audited | Hardness:
     """Measure what a policy really does on the blocks of a data directory.
 
     The realised rate and its spread, how hidden tokens are shown, the lengths of what is hidden together, whether a
     position is favoured (it is said to be where the p-value is below 0.001), whether a special token was touched, and
-    the speed.
+    the speed. With --hardness instead: how predictable what is hidden is, in bits under a bigram model of the
+    training text, measured on held-out text.
 
     Args:
         data: A data directory made by prepare.
-        policy: What is hidden: span, "span 0.7, token 0.3" and so on, as it is at the beginning of a training.
+        policy: What is hidden: span, "span 0.7, token 0.3" and so on, as it is at the beginning of a training; token if
+            not given, and with --hardness every policy.
+        hardness: How predictable what is hidden is from its neighbours, beside what the policy token hides.
         rate: How much is hidden, such as 0.15; the policy's published rate if not given.
         length: Tokens in a block.
-        blocks: How many blocks of the training text, at the most.
+        blocks: How many blocks of the training text, at the most; with --hardness of the held-out text.
         phrases: A file with a phrase a line, for the policies entity, phrase and collocation; else as the data marks,
             or its lists, mined if there are none.
         seed: Which blocks, and which positions are hidden.
@@ -113,10 +118,14 @@ def audit(
 
     read_manifest(Path(data))  # a wrong path is told before anything heavy is loaded
     from unmask.evaluation.audit import audit_data
+    from unmask.evaluation.hardness import measure_hardness
     from unmask.tokens.spans.phrases import read_phrases
 
-    phrase_list = read_phrases(phrases) if phrases is not None else ()
-    return audit_data(data, policy, rate=rate, length=length, blocks=blocks, phrases=phrase_list, seed=seed)
+    settings: dict[str, Any] = {"rate": rate, "length": length, "blocks": blocks, "seed": seed}
+    settings["phrases"] = read_phrases(phrases) if phrases is not None else ()
+    if hardness:
+        return measure_hardness(data, () if policy is None else (policy,), **settings)
+    return audit_data(data, policy or "token", **settings)
 
 
 @verb

@@ -116,13 +116,14 @@ def answer_texts(
     field: str | None = None,
     out: Path | None = None,
     settings: Mapping[str, Any] | None = None,
+    source: TextSource | None = None,
 ) -> Iterator[Result | Written]:
     """The results of texts that are given, of a file's lines or of standard input's, as they come.
 
     With `out` they are written there and only what was written is given back; `settings` is what a command that goes on
-    must agree with.
+    must agree with. A `source` stands for the texts, where its lines are not read as those of other files are.
     """
-    source = source_of(texts, field)
+    source = source or source_of(texts, field)
     if out is not None:
         if source is None or source.path is None:
             raise BadInput(f"--out {out}: results are kept for a file of texts; give one")

@@ -92,7 +92,7 @@ def options_of(verb: Callable[..., Any]) -> tuple[Option, ...]:
 
 def _taken(hint: Any) -> tuple[type, tuple[str, ...], bool]:
     """What a hint lets through: the type of a value, the choices, and whether there may be several."""
-    if isinstance(hint, UnionType):
+    if typing.get_origin(hint) in (UnionType, typing.Union):
         if Path in typing.get_args(hint):  # `Location`, or none
             return Path, (), False
         hint = next(each for each in typing.get_args(hint) if each is not NoneType)

@@ -19,16 +19,18 @@ from unmask.verbs.options import Option, options_of
 # names that heavier modules define, for options whose value is one; tests/verbs/test_shells.py holds them to those
 SIZES = ("tiny", "mini", "small", "base")
 RECIPES = (
-    *("modernbert", "bert", "bert-wwm", "roberta", "ernie", "xlm-r", "pmi", "causal", "diffusion", "causal-then-mlm"),
-    *("spanbert", "deberta", "electra", "deberta-v3", "xlnet", "t5"),
+    *("modernbert", "bert", "bert-wwm", "roberta", "ernie", "xlm-r", "xlm-r-xl", "pmi", "causal", "diffusion"),
+    *("causal-then-mlm", "spanbert", "deberta", "electra", "deberta-v3", "xlnet", "mpnet", "t5"),
 )
 VALUES: dict[str, tuple[str, ...]] = {
     "recipe": (*SIZES, *RECIPES, *(f"{kind}-{size}" for kind in RECIPES for size in SIZES)),
     "policy": (
-        *("token", "word", "span", "entity", "phrase", "collocation", "ngram", "sentinel", "permutation", "diffusion"),
+        *("token", "word", "span", "entity", "phrase", "collocation", "ngram", "sentinel", "permutation"),
+        *("masked-permutation", "diffusion"),
     ),
     "objective": (
-        *("mlm", "replaced", "replaced-disentangled", "spans", "causal", "diffusion", "permuted", "seq2seq"),
+        *("mlm", "replaced", "replaced-disentangled", "spans", "causal", "diffusion", "permuted", "masked-permuted"),
+        *("seq2seq",),
     ),
     "init": ("informed", "vectors", "neighbours", "frequencies", "random"),
     "device": ("auto", "cuda", "mps", "cpu"),

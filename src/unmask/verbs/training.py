@@ -27,7 +27,7 @@ def plan(
     steps: int | None = None,
     tokens: int | None = None,
     epochs: float | None = None,
-    length: int | None = None,
+    length: str | int | None = None,
     batch_size: int | None = None,
     micro_batch: int | None = None,
     compare: Location | None = None,
@@ -49,8 +49,8 @@ def plan(
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         epochs: The budget in passes over the data.
-        length: Tokens in a block.
-        batch_size: Blocks in a step.
+        length: Tokens in a block: 128, or longer ones in the end, "128 until 0.9; 1024", as small and base have them.
+        batch_size: Blocks in a step; of the first length, where others follow, in fewer blocks and as many tokens.
         micro_batch: Blocks in a micro-batch.
         compare: A run, whose recipe is planned and compared with what it really took.
     """
@@ -94,7 +94,7 @@ def pretrain(
     phrases: Location | None = None,
     static_masks: bool = False,
     init: str | None = None,
-    length: int | None = None,
+    length: str | int | None = None,
     batch_size: int | None = None,
     micro_batch: int | None = None,
     seed: int | None = None,
@@ -121,19 +121,20 @@ def pretrain(
         data: A data directory made by prepare; of a run that goes on, where its data is now, if it has moved.
         out: The run directory to write.
         recipe: The model and how it is trained: a size (tiny, mini, small, base), a kind or both (electra-tiny); mini
-            if not given. Kinds: modernbert, bert, bert-wwm (whole-word masking), roberta, ernie, xlm-r, pmi
-            (PMI-masking), spanbert (SBO), deberta, electra (RTD), deberta-v3 (RTD, GDES), xlnet (PLM), t5 (span
-            corruption), diffusion (MDLM), causal (CLM, GPT-2), causal-then-mlm.
+            if not given. Kinds: modernbert, bert, bert-wwm (whole-word masking), roberta, ernie, xlm-r, xlm-r-xl,
+            pmi (PMI-masking), spanbert (SBO), deberta, electra (RTD), deberta-v3 (RTD, GDES), xlnet (PLM), mpnet
+            (masked and permuted), t5 (span corruption), diffusion (MDLM), causal (CLM, GPT-2), causal-then-mlm.
         minutes: The budget in minutes, of the whole run.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         epochs: The budget in passes over the data.
         objective: What is learnt, if not the recipe's own: mlm, spans (SBO), replaced (RTD), replaced-disentangled
-            (GDES), permuted (PLM), seq2seq (span-corruption), diffusion (MDLM), causal (CLM), each by either name;
-            "mlm 0.7, causal 0.3" mixes them, "causal until 0.25; mlm" lets one follow the other.
+            (GDES), permuted (PLM), masked-permuted (MPNet), seq2seq (span-corruption), diffusion (MDLM), causal (CLM),
+            each by either name; "mlm 0.7, causal 0.3" mixes them, "causal until 0.25; mlm" lets one follow the other.
         policy: What is hidden: token (BERT's 80/10/10), word (whole-word masking), span (SpanBERT), ngram (DeBERTa),
             entity and phrase (ERNIE), collocation (PMI-masking), sentinel (T5's span corruption), permutation (XLNet's
-            PLM), diffusion (MDLM, LLaDA); "span 0.7, token 0.3" mixes them, "token until 0.5; word" lets one follow.
+            PLM), masked-permutation (MPNet), diffusion (MDLM, LLaDA); "span 0.7, token 0.3" mixes them, "token until
+            0.5; word" lets one follow.
         rate: How much is hidden: 0.15, or a schedule such as "linear 0.3 0.15".
         phrases: A file with a phrase a line for entity, phrase and collocation, instead of what the data marks, or what
             is mined from it where it marks nothing.
@@ -141,8 +142,8 @@ def pretrain(
         init: What a fresh model knows beforehand: informed (if not given: how frequent tokens are, which are alike by
             what stands beside them, and heads that look at neighbours), vectors, neighbours or frequencies (one of
             these, and frequencies), or random (nothing, as published).
-        length: Tokens in a block.
-        batch_size: Blocks in a step.
+        length: Tokens in a block: 128, or longer ones in the end, "128 until 0.9; 1024", as small and base have them.
+        batch_size: Blocks in a step; of the first length, where others follow, in fewer blocks and as many tokens.
         micro_batch: Blocks in a micro-batch: what is computed at once, and what processes share out; if not given the
             recipe's, or fewer so that each process has its share.
         seed: Where the weights, the order of the blocks and the hidden positions come from; 0 if not given.

@@ -27,31 +27,38 @@ def evaluate(
     seed: int = 0,
     rate: float = 0.15,
     limit: int | None = None,
+    consistency: bool = False,
+    plot: Location | None = None,
     revision: str | None = None,
 ) -> Evaluated:
     """Measure how well a model restores hidden tokens of held-out text.
 
     The hidden positions are fixed by the data, the tokenizer, the length, the rate and the seed, so that
-    models compare on the same blanks; bits per byte compare models whose tokenizers differ.
+    models compare on the same blanks; bits per byte compare models whose tokenizers differ. XLNet and MPNet, which can
+    predict hidden tokens one after another, are measured both ways, with what the difference is worth.
 
     Args:
-        model: A run, any directory with a masked language model of transformers, or a name on the hub: org/name, or
-            hf:name.
+        model: A run, any directory with a masked language model or an XLNet of transformers, or a name on the hub:
+            org/name, or hf:name.
         data: A data directory made by prepare.
         length: Tokens in a row, the two that open and close it among them.
         seed: Which positions are hidden.
         rate: The fraction of tokens hidden.
         limit: Measure on an even sample of about so many tokens, instead of all that are held out.
+        consistency: Measure too how far answers depend on the order of asking.
+        plot: A file to draw the reliability diagram in, such as calibration.png: is it as sure as it is right?
         revision: The branch, tag or commit of a model on the hub; its main branch if not given.
     """
     from unmask.models.locate import model_directory
 
     directory = model_directory(Path(model), revision)  # a wrong path is told before anything heavy is loaded
+    if plot is not None:
+        check_writable(Path(plot), beside=True)
     from unmask.evaluation.intrinsic import evaluate as run
 
-    return run(
-        Path(model) if revision is None else directory, Path(data), length=length, seed=seed, rate=rate, limit=limit
-    )
+    settings = {"length": length, "seed": seed, "rate": rate, "limit": limit, "consistency": consistency}
+    asked = Path(model) if revision is None else directory
+    return run(asked, Path(data), **settings, plot=path_of(plot))  # type: ignore[arg-type]
 
 
 @verb
@@ -66,7 +73,7 @@ def compare(
     probe_texts: Location | None = None,
     probe_tags: Location | None = None,
     phrases: Location | None = None,
-    length: int | None = None,
+    length: str | int | None = None,
     batch_size: int | None = None,
     seed: int = 0,
     resume: bool = False,
@@ -89,7 +96,7 @@ def compare(
         probe_texts: A JSONL file with a text and its label on each line, for a probe of your own.
         probe_tags: A file with a token, a tab and its tag on each line, blank lines between sentences, for another.
         phrases: A file with a phrase a line, for recipes that hide phrases; without it they are mined from the data.
-        length: Tokens in a block.
+        length: Tokens in a block: 128, or longer ones in the end, "128 until 0.9; 1024".
         batch_size: Blocks in a step.
         seed: Where the weights, the order of the blocks and the hidden positions come from.
         resume: Go on with the comparison that is already there.
@@ -128,16 +135,20 @@ def fill(
     *texts: str,
     top: int = 5,
     targets: tuple[str, ...] = (),
+    pieces: str = "1-4",
+    explain: bool = False,
+    on_long: Literal["windows", "error", "cut"] = "windows",
     field: str | None = None,
     out: Location | None = None,
     device: str | None = None,
     precision: Literal["float32", "bfloat16", "float16"] = "float32",
     revision: str | None = None,
 ) -> Iterator[Filled | Written]:
-    """Fill the blanks of texts, with probabilities.
+    """Fill the blanks of texts, with probabilities; several blanks agree.
 
-    A blank is [MASK], or the model's own mask token. Several blanks are each filled on their own. The text is
-    completed with the likeliest word of each. Tokens that go on with a word are offered after a letter only;
+    A blank is [MASK], a token, or [MASK:word], a word of one or several. The text is completed with what its blanks
+    agree on: two by the joint distribution nearest to what the model says of each, more by a search in several orders;
+    what each says on its own stands beside it. Tokens that go on with a word are offered after a letter only;
     probabilities are over the whole vocabulary. Lines that cannot be filled are named at the end (exit code 3).
 
     What is here wins over a name on the hub. A name is org/name where there is no folder org, hf:name, or what the
@@ -147,8 +158,11 @@ def fill(
         model: A run, any directory with a masked language model of transformers, or a name on the hub: org/name, or
             hf:name.
         texts: Texts with blanks, a file of them (a text a line, or .jsonl), or - for standard input.
-        top: How many candidates for each blank.
-        targets: Only these words, the likeliest first; they come after the texts.
+        top: How many candidates for each blank, and for all together.
+        targets: Only these words, of any number of tokens, the likeliest first; they come after the texts.
+        pieces: How many tokens a word may have where [MASK:word] stands, such as 2 or 1-4.
+        explain: Tell which words of the context mattered, each being replaced by others that could stand there.
+        on_long: A text longer than the model takes is read in windows around its blanks, refused, or cut.
         field: The field of JSON lines that holds the text; text if not given.
         out: A file to write, a line of JSON for each text; the same command goes on where it was stopped.
         device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
@@ -157,20 +171,23 @@ def fill(
     """
     if not texts:
         raise BadInput('nothing to fill: give a text with a blank, such as "Paris is in [MASK]."')
-    asked = _model_to_ask(model, device, precision, revision)
+    asked = model_to_ask(model, device, precision, revision)
 
     def answer(texts: list[str]) -> Answers[Filled]:
-        for filled in asked.fill_each(texts, top=top, targets=targets):
+        each = asked.fill_each(texts, top=top, targets=targets, pieces=pieces, explain=explain, on_long=on_long)
+        for filled in each:
             yield filled if isinstance(filled, BadInput) else [filled]
 
-    settings = {"model": asked.path, "top": top, "targets": targets, "precision": precision}
+    settings = {"model": asked.path, "precision": precision, "top": top, "targets": targets, "pieces": pieces}
+    settings |= {"explain": explain, "on_long": on_long}
     return answer_texts(texts, answer, done="filled", field=field, out=path_of(out), settings=settings)
 
 
-def _model_to_ask(model: Location, device: str | None, precision: str, revision: str | None) -> Model:
+def model_to_ask(model: Location, device: str | None, precision: str, revision: str | None = None) -> Model:
+    """A model that answers; a wrong path is told before anything heavy is loaded."""
     from unmask.models.locate import model_directory
 
-    directory = model_directory(Path(model), revision)  # a wrong path is told before anything heavy is loaded
+    directory = model_directory(Path(model), revision)
     from unmask.inference.model import load
 
     return load(directory, device=device, precision=precision)

@@ -46,8 +46,9 @@ def test_families_of_one_size_have_nearly_the_same_number_of_weights(size: str) 
 
 
 PUBLISHED = {  # layers, width, heads, feed-forward width, embeddings' width, by the released base checkpoints
-    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "ernie"), (12, 768, 12, 3072, 768)),
+    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "xlm-roberta-xl", "ernie"), (12, 768, 12, 3072, 768)),
     "modernbert": (22, 768, 12, 1152, 768),
+    "mpnet": (12, 768, 12, 3072, 768),
     "electra": (12, 768, 12, 3072, 768),
     "electra-generator": (12, 256, 4, 1024, 768),
     "deberta": (12, 768, 12, 3072, 768),
@@ -72,16 +73,29 @@ def test_at_base_a_family_is_the_published_one(family: str) -> None:
 
 
 def test_at_base_what_sets_a_family_apart_is_the_published_one() -> None:
-    roberta, multilingual, ernie, gpt2 = (
+    roberta, multilingual, deep, ernie, gpt2 = (
         FAMILIES[name].config(SIZES["base"], VOCABULARY, 512, 0.1)
-        for name in ("roberta", "xlm-roberta", "ernie", "gpt2")
+        for name in ("roberta", "xlm-roberta", "xlm-roberta-xl", "ernie", "gpt2")
     )
-    for config in (roberta, multilingual):  # positions are counted from the padding id + 1
+    for config in (roberta, multilingual, deep):  # positions are counted from the padding id + 1
         assert config.max_position_embeddings == 512 + VOCABULARY.pad + 1
         assert config.type_vocab_size == 1 and config.layer_norm_eps == 1e-5
     assert ernie.hidden_act == "relu" and ernie.layer_norm_eps == 1e-5 and ernie.type_vocab_size == 2
     assert (gpt2.n_layer, gpt2.n_embd, gpt2.n_head, gpt2.n_inner) == (12, 768, 12, None)
     assert gpt2.activation_function == "gelu_new" and gpt2.attn_pdrop == gpt2.resid_pdrop == gpt2.embd_pdrop == 0.1
+
+
+@torch.no_grad()
+def test_xlm_r_xl_norms_before_its_layers_and_once_after_the_last() -> None:
+    model = build_model("xlm-roberta-xl", "tiny", VOCABULARY, length=32, dropout=0.0, seed=0).eval()
+    for layer in model.base_model.encoder.layer:  # what they add is nothing: embeddings run through as they are
+        for linear in (layer.attention.output.dense, layer.output.dense):
+            linear.weight.zero_()
+    ids = torch.arange(5, 25)[None]
+    embedded = model.base_model.embeddings(ids)
+    assert embedded.norm(dim=-1).max() < 4  # no norm there: √128 would be 11
+    normed = torch.nn.functional.layer_norm(embedded, embedded.shape[-1:], eps=1e-5)
+    torch.testing.assert_close(model.base_model(ids).last_hidden_state, normed)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -67,6 +67,7 @@ main(sys.argv[2:])
 def command(processes: int, data: Path, out: Path, *extra: str, recorded: bool = False) -> list[str]:
     what = ["-m", "unmask"]
     if recorded:
+        out.parent.mkdir(exist_ok=True)
         script = out.parent / "recording.py"
         script.write_text(RECORDING)
         what = [str(script), str(out.parent / "seen.jsonl")]
@@ -111,6 +112,16 @@ def test_the_number_of_processes_changes_who_computes_and_not_what(
     assert len(seen(alone["path"])) == 8 * 4
     np.testing.assert_allclose(losses(several["path"]), losses(alone["path"]), rtol=0, atol=1e-5)
     assert abs(float(str(several["loss"])) - float(str(alone["loss"]))) < 1e-5
+
+
+def test_processes_that_have_no_part_in_steps_of_few_long_blocks_leave_what_is_computed_as_it_is(
+    data: Path, tmp_path: Path
+) -> None:
+    schedule = ("--length", "32 until 0.5; 256", "--batch-size", "8")
+    one, two = (train(count, data, tmp_path / str(count) / "run", *schedule, recorded=True) for count in (1, 2))
+    assert seen(one["path"]) == seen(two["path"])
+    assert [len([each for each in seen(two["path"]) if each[0] == step]) for step in (0, 7)] == [2, 1]
+    np.testing.assert_allclose(losses(two["path"]), losses(one["path"]), rtol=0, atol=1e-5)
 
 
 def test_reproducible_sums_give_the_same_weights_on_any_number_of_processes(

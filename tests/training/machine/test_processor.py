@@ -40,3 +40,20 @@ def test_after_it_a_process_multiplies_in_half_precision_here() -> None:
     environment = {name: value for name, value in os.environ.items() if name != processor.LIMIT}
     done = subprocess.run([sys.executable, "-c", code + processor.TRIAL], env=environment, cwd=Path.home())
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "able"),
+    [
+        ("flags\t\t: fpu avx512f avx512_bf16 sse\n", True),
+        ("flags\t\t: fpu avx512f amx_bf16\n", True),
+        ("Features\t: fp asimd bf16 i8mm\n", True),
+        ("flags\t\t: fpu avx2 avx512f\nmodel name\t: A bf16 processor\n", False),
+        ("", False),
+    ],
+)
+def test_what_a_processor_multiplies_is_read_from_its_flags(
+    said: str, able: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processor, "_cpu_info", lambda: said)
+    assert processor.multiplies_bfloat16() is able

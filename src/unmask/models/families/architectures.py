@@ -20,6 +20,8 @@ class Architecture:
     apart: Literal["mask", "objective"] | None = None
     left_to_right: bool = False  # no token sees a later one, whatever the mask
     positions_after_padding: bool = False  # they are counted from the padding id + 1
+    padding: int | None = None  # … which is this, whatever the vocabulary says
+    adds_mask: bool = False  # attention adds the mask to its logits: flags would be ones and zeros
 
     @property
     def packs(self) -> bool:
@@ -37,6 +39,7 @@ ARCHITECTURES = {
     "modernbert": MASKED,
     "roberta": AFTER_PADDING,
     "xlm-roberta": AFTER_PADDING,
+    "xlm-roberta-xl": AFTER_PADDING,
     "ernie": MASKED,
     "electra": MASKED,
     "gpt2": Architecture(apart="mask", left_to_right=True),
@@ -45,7 +48,7 @@ ARCHITECTURES = {
     "deberta-v2": ALONE,  # refuses a mask for each row
     "albert": MASKED,
     "distilbert": MASKED,
-    "mpnet": ALONE,  # its relative positions run on across documents
+    "mpnet": Architecture(apart="mask", positions_after_padding=True, padding=1, adds_mask=True),
 }
 
 

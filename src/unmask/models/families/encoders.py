@@ -12,9 +12,11 @@ from transformers import (
     BertConfig,
     ErnieConfig,
     ModernBertConfig,
+    MPNetConfig,
     PreTrainedConfig,
     RobertaConfig,
     XLMRobertaConfig,
+    XLMRobertaXLConfig,
 )
 
 from unmask.models.families.sizes import SIZES, Size
@@ -57,6 +59,34 @@ def roberta(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> 
 def xlm_roberta(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
     """Conneau et al. 2020: RoBERTa over many languages."""
     return config_like(roberta(size, vocabulary, length, dropout), XLMRobertaConfig)
+
+
+def xlm_roberta_xl(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
+    """Goyal et al. 2021: XLM-R with norms before its layers and one after the last, so that it can be deep."""
+    return config_like(roberta(size, vocabulary, length, dropout), XLMRobertaXLConfig)
+
+
+def mpnet(size: Size, vocabulary: Vocabulary, length: int, dropout: float) -> PreTrainedConfig:
+    """Song et al. 2020: BERT without segments, its layers sharing biases for relative positions besides learned ones.
+
+    transformers counts its positions as if the padding id were 1, whatever it is: from 2, and a token whose id is 1 has
+    none.
+    """
+    return MPNetConfig(
+        vocab_size=vocabulary.size,
+        hidden_size=size.width,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        intermediate_size=4 * size.width,
+        max_position_embeddings=length + 2,
+        layer_norm_eps=1e-5,
+        initializer_range=size.spread,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+        pad_token_id=vocabulary.pad,
+        bos_token_id=vocabulary.start,
+        eos_token_id=vocabulary.end,
+    )
 
 
 def config_like(config: PreTrainedConfig, kind: type[PreTrainedConfig], **changes: Any) -> PreTrainedConfig:

@@ -23,7 +23,7 @@ from transformers import (
 from unmask.errors import BadInput
 from unmask.models.families.architectures import ARCHITECTURES
 from unmask.models.families.detection import deberta, deberta_detector, deberta_generator, electra, electra_generator
-from unmask.models.families.encoders import bert, ernie, modernbert, roberta, xlm_roberta
+from unmask.models.families.encoders import bert, ernie, modernbert, mpnet, roberta, xlm_roberta, xlm_roberta_xl
 from unmask.models.families.sequential import gpt2, t5, xlnet
 from unmask.models.families.sizes import SIZES, Size
 from unmask.records import Vocabulary
@@ -50,6 +50,7 @@ FAMILIES = {
     "modernbert": Family("modernbert", modernbert),
     "roberta": Family("roberta", roberta, tokenizer="bpe"),
     "xlm-roberta": Family("xlm-roberta", xlm_roberta, tokenizer="unigram"),
+    "xlm-roberta-xl": Family("xlm-roberta-xl", xlm_roberta_xl, tokenizer="unigram"),
     "ernie": Family("ernie", ernie),
     "gpt2": Family("gpt2", gpt2, AutoModelForCausalLM),
     "electra": Family("electra", electra, AutoModelForPreTraining),
@@ -58,6 +59,7 @@ FAMILIES = {
     "deberta-v3": Family("deberta-v2", deberta_detector, AutoModelForTokenClassification, attention="eager"),
     "deberta-v3-generator": Family("deberta-v2", deberta_generator, attention="eager"),
     "t5": Family("t5", t5, AutoModelForSeq2SeqLM),
+    "mpnet": Family("mpnet", mpnet, attention="eager"),
     "xlnet": Family("xlnet", xlnet, AutoModelForCausalLM, attention="eager"),
 }
 

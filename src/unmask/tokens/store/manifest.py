@@ -97,8 +97,13 @@ def verify(path: Path) -> Verified:
         manifest = read_manifest(path)
     except Damaged as error:
         return Verified(path=path, files=0, bytes=0, damage=(str(error),))
+    return compare_files(path, manifest, {MANIFEST, COLLOCATIONS, ENTITIES})
+
+
+def compare_files(path: Path, manifest: dict[str, Any], besides: set[str]) -> Verified:
+    """Every file of a directory beside what its manifest says of it; `besides` are those that it does not know."""
     files = manifest["files"]
-    strangers = sorted(_names(path) - {MANIFEST, COLLOCATIONS, ENTITIES, *files})
+    strangers = sorted(_names(path) - {*besides, *files})
     damage = [f"{name}: unexpected, the manifest does not know it" for name in strangers]
     size = 0
     with task("Verifying", total=len(files)) as step:

@@ -160,9 +160,11 @@ def _beginnings(backend: Tokenizer, size: int) -> tuple[Flags, Flags, Flags]:
 
 
 class TokenBeginning(NamedTuple):
-    """How a token of a vocabulary begins."""
+    """How a token of a vocabulary begins, and with what it ends."""
 
     first: str  # character behind the mark of WordPiece; \ufffd where it is cut in two
+    visible: str  # the first that is no space
+    last: str  # the last of all; \ufffd where it is cut in two
     spaced: bool  # begins with a space, which marks a word
     unspaced: bool  # with a letter of a script without spaces
     continued: bool  # with WordPiece's mark of what goes on with a word
@@ -176,13 +178,15 @@ def token_beginnings(backend: Tokenizer) -> Iterator[tuple[int, TokenBeginning]]
     wordpiece = isinstance(backend.model, models.WordPiece)
     mark = backend.model.continuing_subword_prefix if wordpiece else ""
     for token, number in backend.get_vocab().items():
-        begin = token.removeprefix(mark)[:4].encode()
+        begin, end = token.removeprefix(mark)[:5].encode(), token[-1:].encode()
         if in_bytes:
-            begin = bytes(BYTES.get(character, 0) for character in token[:4])
+            begin, end = (bytes(BYTES.get(character, 0) for character in side) for side in (token[:5], token[-4:]))
         yield (
             number,
             TokenBeginning(
                 first=begin.decode(errors="replace")[:1],
+                visible=begin.decode(errors="replace").lstrip(f" {SPACE}")[:1],
+                last=end.decode(errors="replace")[-1:],
                 spaced=not wordpiece and begin.startswith((b" ", SPACE.encode())),
                 unspaced=begins_unspaced(begin),
                 continued=bool(mark) and token.startswith(mark) and token != mark,

@@ -5,11 +5,12 @@ it. float16 is never taken: its range is short, and steps that overflow are lost
 
     --reproducible                            float32
     a GPU that computes in bfloat16           bfloat16
-    a CPU, layers written for it (ModernBERT's, not compiled), whose products in bfloat16 are measured to be
-    more than 1.5 times as fast               bfloat16
+    a CPU that has instructions for products in bfloat16, and layers written for it (ModernBERT's, not
+    compiled)                                 bfloat16
     everything else                           float32
 
-On CPUs the layers of other families cast what they multiply back and forth, which eats up what products gain.
+On CPUs the layers of other families cast what they multiply back and forth, which eats up what products gain. What the
+processor has decides, and not a measurement, which another program could turn: the same command gives the same weights.
 """
 
 from __future__ import annotations
@@ -21,12 +22,11 @@ from math import inf
 import torch
 
 from unmask.training.machine.computing import Computing
-from unmask.training.machine.processor import half_precision_works
+from unmask.training.machine.processor import half_precision_works, multiplies_bfloat16
 from unmask.training.precision import AUTO, PRECISIONS
 
 TRIALS, SIDE = 6, 1024  # matrix products that find out how fast this machine is, and how large they are
 SINGLE, HALF = "float32", "bfloat16"
-WORTHWHILE = 1.5  # times as fast as in float32 products have to be: the rest of a step gains nothing
 
 
 def fastest_precision(
@@ -46,7 +46,7 @@ def fastest_product() -> str:
     """The precision whose products make steps faster on this machine's processors."""
     if not half_precision_works():  # asked before the first product, or it is too late
         return SINGLE
-    return HALF if product_speed(HALF) > WORTHWHILE * product_speed(SINGLE) else SINGLE
+    return HALF if multiplies_bfloat16() else SINGLE
 
 
 def product_speed(precision: str, *, seconds: float = inf, side: int = SIDE) -> float:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 LIMIT = "ONEDNN_MAX_CPU_ISA"  # read by oneDNN
 WITHOUT_AMX = "AVX512_CORE_FP16"
+FLAG_LINES = ("flags", "Features")  # of /proc/cpuinfo, on x86 and on ARM
+BFLOAT16 = {"avx512_bf16", "amx_bf16", "bf16"}  # what they call it
 TRIAL = "import torch; matrix = torch.ones(64, 64, dtype=torch.bfloat16); matrix @ matrix"
 
 
@@ -30,6 +32,12 @@ def half_precision_works() -> bool:
         return True
     os.environ[LIMIT] = WITHOUT_AMX
     return False
+
+
+def multiplies_bfloat16() -> bool:
+    """Whether this processor has instructions for products in bfloat16, as Linux says; elsewhere nobody says."""
+    words = {word for line in _cpu_info().splitlines() if line.startswith(FLAG_LINES) for word in line.split()}
+    return bool(words & BFLOAT16)
 
 
 def processor_name() -> str:

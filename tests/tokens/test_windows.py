@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.errors import BadInput
-from unmask.inference.windows import read_windows, windows_over
+from unmask.tokens.windows import read_windows, windows_over, windows_to_the_right
 
 TOKENS, ROOM = st.integers(0, 600), st.integers(1, 100)
 
@@ -51,3 +51,14 @@ def test_what_is_longer_is_refused_or_cut_where_that_was_chosen() -> None:
     assert (reading.tokens, reading.tokens_read, reading.cut, len(reading.windows)) == (30, 20, 10, 1)
     assert read_windows(30, 20).tokens_read == 30
     assert len(read_windows(1_000_000, None).windows) == 1
+
+
+@given(TOKENS, ROOM)
+def test_from_left_to_right_every_token_is_judged_once_with_half_a_row_before_it(tokens: int, room: int) -> None:
+    windows = windows_to_the_right(tokens, room)
+    assert [token for window in windows for token in range(window.first, window.last)] == list(range(tokens))
+    for window in windows:
+        assert 0 <= window.begin <= window.first <= window.last == window.end <= tokens  # nothing to the right is seen
+        assert window.end - window.begin <= room
+        assert window.begin == 0 or window.first - window.begin >= room // 2
+    assert read_windows(tokens, room, over=windows_to_the_right).tokens_read == tokens

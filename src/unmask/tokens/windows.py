@@ -4,12 +4,14 @@ In: how many tokens a text has and how many a row holds. Out: windows that overl
 every token is judged once, in the window where it has most context on its poorer side.
 
     tokens     0 1 2 3 4 5 6 7 8 9      room 6
-    windows    . . . . . .              judges 0 – 4
-                       . . . . . .      judges 5 – 9
+    windows    . . . . . .              judges 0 – 3
+                   . . . . . .          judges 4, 5
+                       . . . . . .      judges 6 – 9
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -48,8 +50,8 @@ class Reading(NamedTuple):
 def windows_over(tokens: int, room: int) -> list[Window]:
     """Windows over a text, as few as let each overlap half of the next, evenly spread; one where it fits.
 
-    >>> windows_over(10, 6)
-    [Window(begin=0, end=6, first=0, last=5), Window(begin=4, end=10, first=5, last=10)]
+    >>> [tuple(window) for window in windows_over(10, 6)]
+    [(0, 6, 0, 4), (2, 8, 4, 6), (4, 10, 6, 10)]
     """
     if tokens <= room:
         return [Window(0, tokens, 0, tokens)]
@@ -62,7 +64,26 @@ def windows_over(tokens: int, room: int) -> list[Window]:
     ]
 
 
-def read_windows(tokens: int, room: int | None, on_long: OnLong = "windows") -> Reading:
+def windows_to_the_right(tokens: int, room: int) -> list[Window]:
+    """Windows for what is read from left to right: each judges what follows the one before, half a row in sight.
+
+    >>> [tuple(window) for window in windows_to_the_right(10, 6)]
+    [(0, 6, 0, 6), (3, 9, 6, 9), (4, 10, 9, 10)]
+    """
+    windows = [Window(0, min(tokens, room), 0, min(tokens, room))]
+    step = max(1, room - room // 2)
+    while (judged := windows[-1].last) < tokens:
+        end = min(tokens, judged + step)
+        windows.append(Window(end - room, end, judged, end))
+    return windows
+
+
+def read_windows(
+    tokens: int,
+    room: int | None,
+    on_long: OnLong = "windows",
+    over: Callable[[int, int], list[Window]] = windows_over,
+) -> Reading:
     """How a text of so many tokens is read where a row has room for so many; None is a row without an end."""
     if room is None or tokens <= room:
         return Reading([Window(0, tokens, 0, tokens)], tokens, 0)
@@ -70,4 +91,16 @@ def read_windows(tokens: int, room: int | None, on_long: OnLong = "windows") -> 
         raise BadInput(f"{tokens:,} tokens, but this model takes {room:,}; without --on-long error it reads windows")
     if on_long == "cut":
         return Reading([Window(0, room, 0, room)], tokens, tokens - room)
-    return Reading(windows_over(tokens, room), tokens, 0)
+    return Reading(over(tokens, room), tokens, 0)
+
+
+def window_around(first: int, last: int, tokens: int, room: int | None) -> tuple[int, int]:
+    """The stretch of a text that a row has room for and in which the tokens from first to last stand in the middle.
+
+    >>> window_around(0, 1, 100, 10), window_around(50, 52, 100, 10), window_around(99, 100, 100, 10)
+    ((0, 10), (46, 56), (90, 100))
+    """
+    if room is None or tokens <= room:
+        return 0, tokens
+    begin = min(max(0, (first + last - room) // 2), tokens - room)
+    return begin, begin + room

@@ -1,0 +1,139 @@
+"""What does each kind of recipe come to under equal operations, and does it help it to begin informed?
+
+    python benchmarks/kinds.py data --out results                        # what is not there yet, then the tables
+    python benchmarks/kinds.py data --out results --only electra         # one kind
+    python benchmarks/kinds.py data --out results --report-only          # the tables of what is there
+    python benchmarks/kinds.py data --size tiny --share 0.02 --out trial # a quick try
+
+Every kind is trained twice, from `--init frequencies` and from `--init informed`, with as many operations as 482 steps
+of the default kind take in that size. The masked loss and accuracy are on the same fixed masks for all that restore
+masked tokens (of ELECTRA and DeBERTaV3 it is the generator that does), beside the loss of frequencies alone. Bits per
+byte are of whole texts, where a model gives them a probability; of masked diffusion they are a bound. Probes are of
+the frozen model's vectors. One seed: intervals know the text that was measured on, not another training.
+
+What replaced-token detection trains restores nothing, so all that can be said of it is its probes: a table of their own
+sets them beside the same model before its first step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import tyro
+from equal_operations import Trial, interval, unigram_loss
+from recorded import Figures
+
+from unmask.errors import BadInput
+from unmask.objectives.curriculum import parse_curriculum
+from unmask.pretraining.recipes import KINDS, recipe_named
+from unmask.pretraining.settings import Recipe
+from unmask.tokens.held_out import HELD_OUT_LENGTH
+from unmask.tokens.store.dataset import Dataset
+
+WAYS = ("frequencies", "informed")  # to begin: before and after
+Found = dict[str, dict[str, Figures]]  # by kind, and by how it begins
+
+
+def recipe_of(kind: str, size: str, init: str, dataset: Dataset) -> Recipe:
+    """A kind as published; where the data has no languages there is nothing to smooth between."""
+    recipe = recipe_named(f"{kind}-{size}", init=init)
+    if recipe.settings.smoothing is not None:
+        try:
+            dataset.languages("train")
+        except BadInput:
+            return recipe_named(f"{kind}-{size}", init=init, smoothing=None)
+    return recipe
+
+
+def detects(kind: str, size: str) -> bool:
+    """Whether what it trains tells replaced tokens, and restores none."""
+    objective = parse_curriculum(recipe_named(f"{kind}-{size}").settings.objective).main
+    return "replaced" in objective.name
+
+
+def both(ways: dict[str, Figures], cell: Callable[[Figures], float | None], form: str) -> str:
+    """A figure as it was before and as it is after, where it is defined."""
+    values = [cell(ways[init]) if init in ways else None for init in WAYS]
+    if values == [None, None]:
+        return "–"
+    return " → ".join("–" if value is None else f"{value:{form}}" for value in values)
+
+
+def value_of(name: str) -> Callable[[Figures], float | None]:
+    """Takes a figure's value from a run, if it has that figure."""
+    return lambda run: None if run[name] is None else run[name]["value"]
+
+
+def probe_of(name: str) -> Callable[[Figures], float | None]:
+    """Takes a probe's score from a run, if it was asked."""
+    return lambda run: run["probes"][name]["score"]["value"] if name in run["probes"] else None
+
+
+def report(found: Found, unigram: float) -> None:
+    """All kinds in a table, before and after."""
+    names = probe_names(found)
+    heads = ["kind", "parameters", "steps", "masked loss", "accuracy", "bits per byte", "own loss", *names]
+    print(f"\n{WAYS[0]} → {WAYS[1]}; masked loss of frequencies alone {unigram:.3f}\n")
+    print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
+    for kind, ways in found.items():
+        any_way = next(iter(ways.values()))
+        bound = "≤ " if any_way["text_bound"] and any_way["text_bits_per_byte"] else ""
+        cells = [
+            kind,
+            f"{any_way['parameters']:,}",
+            f"{any_way['steps']:,}",
+            both(ways, value_of("masked_loss"), ".3f"),
+            both(ways, value_of("masked_accuracy"), ".1%"),
+            bound + both(ways, value_of("text_bits_per_byte"), ".3f"),
+            both(ways, lambda run: None if run["masked_loss"] else run["own_loss"], ".3f"),
+            *(both(ways, probe_of(name), ".3f") for name in names),
+        ]
+        print("| " + " | ".join(cells) + " |")
+
+
+def report_detectors(found: Found) -> None:
+    """The probes of what restores nothing, beside those of the same model before its first step."""
+    print("\n| kind | begins | probe | most frequent label | untrained | trained |\n|---|---|---|---|---|---|")
+    for kind, ways in found.items():
+        for init, run in ways.items():
+            for name, probe in run["probes"].items():
+                scores = (interval(probe[which], ".3f") for which in ("untrained", "score"))
+                print(f"| {kind} | {init} | {name} | {probe['majority']:.3f} | " + " | ".join(scores) + " |")
+
+
+def probe_names(found: Found) -> list[str]:
+    """What was asked, in order."""
+    return list(dict.fromkeys(name for ways in found.values() for run in ways.values() for name in run["probes"]))
+
+
+def main(
+    data: Path,
+    /,
+    out: Path = Path("results"),
+    only: str | None = None,
+    size: str = "mini",
+    share: float = 1.0,
+    seed: int = 0,
+    report_only: bool = False,
+) -> None:
+    """Train every kind from both beginnings, and print what came of it."""
+    out.mkdir(parents=True, exist_ok=True)
+    if only is not None and only not in KINDS:
+        raise SystemExit(f"--only {only}: there is no such kind; there are {', '.join(KINDS)}")
+    dataset, found = Dataset.open(data), {}
+    for kind in KINDS:
+        recording = not report_only and only in (None, kind)
+        trials = {
+            init: Trial(recipe=recipe_of(kind, size, init, dataset), data=data, share=share, seed=seed) for init in WAYS
+        }
+        runs = {init: trial.figures(out, recording=recording) for init, trial in trials.items()}
+        if ways := {init: run for init, run in runs.items() if run is not None}:
+            found[kind] = ways
+    length = min(HELD_OUT_LENGTH, recipe_named(size).settings.lengths.longest)
+    report(found, unigram_loss(data, length))
+    report_detectors({kind: ways for kind, ways in found.items() if detects(kind, size)})
+
+
+if __name__ == "__main__":
+    tyro.cli(main)

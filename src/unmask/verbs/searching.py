@@ -1,0 +1,402 @@
+"""Texts as vectors, and texts that are found again."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal
+
+from unmask.errors import BadInput, Refused
+from unmask.results import Embedded, Indexed, NearTexts, Searched, VectorsWritten, Written
+from unmask.runs.commands import quoted_path
+from unmask.verbs.arguments import Location, path_of
+from unmask.verbs.commands import streamed, verb
+from unmask.verbs.lines import Answers, answer_texts
+
+if TYPE_CHECKING:  # what is heavy is loaded when it is needed
+    from unmask.inference.index import Index
+    from unmask.inference.model import Model
+    from unmask.inference.write_vectors import VectorSettings
+
+Precision = Literal["float32", "bfloat16", "float16"]
+OnLong = Literal["windows", "error", "cut"]
+
+
+@verb
+@streamed
+def embed(
+    model: Location,
+    /,
+    *texts: str,
+    pooling: str | None = None,
+    normalise: bool = False,
+    dimensions: int | None = None,
+    whiten: bool = False,
+    on_long: OnLong = "windows",
+    dtype: Literal["float32", "float16"] = "float32",
+    field: str | None = None,
+    out: Location | None = None,
+    device: str | None = None,
+    precision: Precision = "float32",
+    revision: str | None = None,
+) -> Iterator[Embedded | VectorsWritten | Written]:
+    """Turn texts into vectors.
+
+    Any encoder will do, with a head that fills blanks or without, T5's encoder and GPT-2 too. A text that is longer
+    than the model takes is read in windows, each token counting once. With --out a file of texts or a data directory
+    becomes a vectors directory (vectors.npy, the texts, how they were made); stopped, the same command goes on.
+
+    Vectors of a model that was not tuned for sentences crowd around one direction: compare them with --whiten.
+
+    Args:
+        model: A run, or any directory with an encoder of transformers.
+        texts: Texts, a file of them (a text a line, or .jsonl with ids), a data directory, or - for standard input.
+        pooling: mean over the tokens, first token, or the mean of the last4 layers (any number); if not given, what
+            the model's directory says, else mean.
+        normalise: Make every vector one long, so that products are cosines.
+        dimensions: Keep only so many numbers of each vector, the first.
+        whiten: Take away the mean and the strongest directions of these texts; both are kept with the vectors.
+        on_long: What to do with a text that is longer than the model takes: read windows, refuse it, or cut it.
+        dtype: What numbers are kept in.
+        field: The field of JSON lines that holds the text, or several to join: title,text; text if not given.
+        out: The directory to write.
+        device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
+        precision: What products are computed in.
+        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
+    """
+    if not texts:
+        raise BadInput("nothing to embed: give texts, or a file of them")
+    if out is not None:
+        if len(texts) > 1 or not os.path.exists(texts[0]):  # noqa: PTH110  Path.exists raises for a long text
+            raise BadInput(f"--out {out}: vectors are kept for one file of texts or a data directory; give it")
+        asked = _model_to_embed(model, device, precision, revision)
+        settings = _settings(asked, pooling, normalise, dimensions, whiten, dtype, on_long)
+        return iter([_write_vectors(asked, Path(texts[0]), Path(out), settings, field)])
+    if whiten:
+        raise BadInput("--whiten: is fitted on a corpus and kept with it; give a file of texts and --out")
+    if len(texts) == 1 and os.path.isdir(texts[0]):  # noqa: PTH112
+        raise BadInput(f"{texts[0]}: is a directory; its vectors need a place: give --out")
+    asked = _model_to_embed(model, device, precision, revision)
+
+    def answer(texts: list[str]) -> Answers[Embedded]:
+        made = asked.embed_each(texts, pooling=pooling, normalise=normalise, dimensions=dimensions, on_long=on_long)
+        for text, vector in zip(texts, made, strict=True):
+            if isinstance(vector, BadInput):
+                yield vector
+                continue
+            numbers, reading = tuple(vector.vector.tolist()), vector.reading
+            counts = {"tokens_read": reading.tokens_read, "windows": len(reading.windows), "cut": reading.cut}
+            yield [Embedded(text=text, vector=numbers, **counts)]
+
+    return answer_texts(texts, answer, done="embedded", field=field)
+
+
+@verb
+def index(
+    model: Location,
+    /,
+    *corpus: Location,
+    out: Location = "index",
+    add: Location | None = None,
+    remove: tuple[str, ...] = (),
+    pooling: str | None = None,
+    dimensions: int | None = None,
+    whiten: bool = False,
+    dtype: Literal["float32", "float16"] = "float32",
+    passage: int | None = None,
+    overlap: int | None = None,
+    faiss: bool = False,
+    field: str | None = None,
+    encoder: Location | None = None,
+    device: str | None = None,
+    precision: Precision = "float32",
+    revision: str | None = None,
+) -> Indexed:
+    """Make texts searchable, by their words and by their vectors; or change what is.
+
+    Documents are cut into passages that overlap; each has a vector, and all have a table of words (BM25). The index
+    belongs to the model it was made with. Documents are added and removed by their ids (`id` or `_id` of a JSON line,
+    else its number) without embedding the others again: unmask index INDEX --add more.jsonl --remove 12 17
+
+    Args:
+        model: A run, or any directory with an encoder of transformers; with --add or --remove, the index to change.
+        corpus: A file with a text a line, a .jsonl file, or a data directory.
+        out: The directory to write.
+        add: A file of documents to add.
+        remove: Ids of documents to remove; before others are added, so that both replace a document.
+        pooling: mean, first or last4; if not given, what the model's directory says, else mean.
+        dimensions: Keep only so many numbers of each vector, the first.
+        whiten: Take away the mean and the strongest directions of the corpus, of queries too.
+        dtype: What numbers are kept in.
+        passage: Tokens of a passage, at the most; if not given 200, or fewer where the model takes fewer.
+        overlap: How many of them the next passage shares; if not given, a fifth.
+        faiss: Build what finds near vectors without looking at all of them (pip install 'unmask[faiss]').
+        field: The field of JSON lines that holds the text, or several to join: title,text; text if not given.
+        encoder: With --add: the model the index was made with, if it has moved.
+        device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
+        precision: What products are computed in.
+        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
+    """
+    begun = time.perf_counter()
+    if faiss:
+        from unmask.inference.faiss_index import check_faiss
+
+        check_faiss()
+    if add is not None or remove:
+        if corpus:
+            raise BadInput(f"{corpus[0]}: give an index alone with --add and --remove: unmask index INDEX --add FILE")
+        return _change_index(Path(model), path_of(add), remove, field, (path_of(encoder), device, precision), begun)
+    if len(corpus) != 1:
+        raise BadInput("give a model and one corpus: unmask index MODEL TEXTS --out index")
+    asked = _model_to_embed(model, device, precision, revision)
+    from unmask.inference.corpus_records import read_records
+    from unmask.inference.index import PASSAGE, IndexSettings, create_index
+    from unmask.inference.sentence_layout import chosen_pooling, is_tuned
+
+    size = passage or min(PASSAGE, asked.encoder.room or PASSAGE)
+    settings = IndexSettings(
+        model=str(asked.path.resolve()),
+        model_sha256=asked.encoder_digest,
+        tuned=is_tuned(asked.path),
+        pooling=chosen_pooling(asked.path, pooling),
+        dimensions=dimensions,
+        whiten=whiten,
+        dtype=dtype,
+        passage=size,
+        overlap=size // 5 if overlap is None else overlap,
+        faiss=faiss,
+    )
+    source = Path(corpus[0])
+    records = read_records(source, field)
+    made = create_index(asked.encoder, records, Path(out), settings, source=_source(source, field))
+    return _indexed(made, made.manifest["documents"], 0, begun)
+
+
+def _change_index(
+    path: Path,
+    add: Path | None,
+    remove: tuple[str, ...],
+    field: str | None,
+    where: tuple[Path | None, str | None, str],
+    begun: float,
+) -> Indexed:
+    """Remove documents, then add others."""
+    from unmask.inference.corpus_records import read_records
+    from unmask.inference.index import Index, add_documents, remove_documents
+
+    opened = Index.open(path)
+    if add is not None:  # what would stop it is told before something is removed
+        asked = _model_of(opened, *where)
+        next(read_records(add, field), None)
+    if remove:
+        opened = remove_documents(opened, set(remove))
+    before = opened.manifest["documents"]
+    if add is not None:
+        opened = add_documents(asked.encoder, read_records(add, field), opened, source=_source(add, field))
+    return _indexed(opened, opened.manifest["documents"] - before, len(set(remove)), begun)
+
+
+@verb
+@streamed
+def search(
+    index: Location,
+    /,
+    *queries: str,
+    by: Literal["bm25", "dense", "fused"] | None = None,
+    top: int = 10,
+    exact: bool = False,
+    encoder: Location | None = None,
+    field: str | None = None,
+    out: Location | None = None,
+    device: str | None = None,
+    precision: Precision = "float32",
+) -> Iterator[Searched | Written]:
+    """Find the passages of an index that answer a query.
+
+    By the words they share (bm25, which asks no model), by vectors (dense), or by both (fused). A masked language
+    model that was not tuned for search searches badly by its vectors: for such a one bm25 is the default, and dense is
+    there to be compared. Tuning for retrieval is not a command here yet; an encoder that was tuned elsewhere, in the
+    layout of sentence-transformers, is taken as it is, and then fused is the default.
+
+    Args:
+        index: An index made by `unmask index`.
+        queries: Queries, a file of them (a query a line, or .jsonl), or - for standard input.
+        by: Shared words, vectors, or both; if not given, fused where the model was tuned, else bm25.
+        top: How many documents, with the best passage of each.
+        exact: Look at all vectors, where there is a faiss index too.
+        encoder: The model the index was made with, if it has moved.
+        field: The field of JSON lines that holds the query; text if not given.
+        out: A file to write, a line of JSON for each query; the same command goes on where it was stopped.
+        device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
+        precision: What products are computed in.
+    """
+    if not queries:
+        raise BadInput('nothing to search for: give a query, such as "wing flutter at high speed"')
+    from unmask.inference.index import Index
+
+    opened = Index.open(Path(index))
+    from unmask.inference.search import default_way, search_index
+
+    way = by or default_way(opened)
+    asked = None if way == "bm25" else _model_of(opened, path_of(encoder), device, precision)
+
+    def answer(texts: list[str]) -> Answers[Searched]:
+        if asked is None:
+            found = search_index(opened, texts, None, by=way, top=top)
+        else:
+            found = asked.search_open(opened, texts, by=way, top=top, exact=exact)
+        yield from ([each] for each in found)
+
+    settings = {"index": opened.manifest["seal"], "by": way, "top": top, "exact": exact, "precision": precision}
+    return answer_texts(queries, answer, done="searched for", field=field, out=path_of(out), settings=settings)
+
+
+@verb
+def near(
+    texts: Location,
+    /,
+    *,
+    above: float = 0.9,
+    limit: int = 100,
+    model: Location | None = None,
+    pooling: str | None = None,
+    whiten: bool = True,
+    field: str | None = None,
+    device: str | None = None,
+    precision: Precision = "float32",
+    revision: str | None = None,
+) -> NearTexts:
+    """Find texts of a corpus that say nearly the same, by their vectors.
+
+    Every pair is compared, in flat memory; the nearest are listed with the beginnings of both.
+
+    Args:
+        texts: A vectors directory, an index, or with --model a data directory or a file of texts.
+        above: The cosine from which on two texts are near.
+        limit: How many pairs are listed; all are counted.
+        model: A run, or any directory with an encoder, where the texts have no vectors yet.
+        pooling: mean, first or last4, with --model.
+        whiten: Take away what the vectors of all these texts share, with a --model that was not tuned.
+        field: The field of JSON lines that holds the text, or several to join: title,text; text if not given.
+        device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
+        precision: What products are computed in.
+        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
+    """
+    from unmask.inference.near import holds_vectors, near_texts, open_stores
+
+    path = Path(texts)
+    if holds_vectors(path):
+        if model is not None:
+            raise BadInput(f"{path}: has vectors already; leave --model out")
+        return near_texts(path, open_stores(path), above=above, limit=limit)
+    if model is None:
+        raise BadInput(
+            f"{path}: has no vectors; give --model, or a directory made by `unmask embed … --out` or `unmask index`"
+        )
+    asked = _model_to_embed(model, device, precision, revision)
+    from unmask.inference.sentence_layout import is_tuned
+
+    settings = _settings(asked, pooling, True, None, whiten and not is_tuned(asked.path), "float32", "windows")
+    with TemporaryDirectory(prefix="unmask-near-") as folder:
+        out = Path(folder) / "vectors"
+        _write_vectors(asked, path, out, settings, field)
+        return near_texts(path, open_stores(out), above=above, limit=limit)
+
+
+def _settings(
+    asked: Model,
+    pooling: str | None,
+    normalise: bool,
+    dimensions: int | None,
+    whiten: bool,
+    dtype: str,
+    on_long: OnLong,
+) -> VectorSettings:
+    from unmask.inference.sentence_layout import chosen_pooling, read_layout
+    from unmask.inference.write_vectors import VectorSettings
+
+    layout = read_layout(asked.path)
+    normalise = normalise or (layout is not None and layout.normalise)
+    return VectorSettings(chosen_pooling(asked.path, pooling), normalise, dimensions, whiten, dtype, on_long)
+
+
+def _write_vectors(
+    asked: Model, source: Path, out: Path, settings: VectorSettings, field: str | None
+) -> VectorsWritten:
+    from unmask.inference.corpus_records import read_records
+    from unmask.inference.vector_store import VectorStore
+    from unmask.inference.write_vectors import write_vectors
+
+    begun = time.perf_counter()
+    if out.exists():
+        raise Refused(f"{out}: is there already; give another --out, or delete it")
+    agreed = {"model": str(asked.path.resolve()), "model_sha256": asked.encoder_digest} | _source(source, field)
+    written = write_vectors(asked.encoder, lambda: read_records(source, field), out, settings, agreed=agreed)
+    manifest, whitening = written.manifest, VectorStore.open(out).whitening
+    return VectorsWritten(
+        path=out,
+        model=asked.path,
+        texts=manifest["count"],
+        dimensions=manifest["width"],
+        pooling=settings.pooling,
+        normalised=settings.normalise,
+        whitened=0 if whitening is None else len(whitening.directions),
+        dtype=settings.dtype,
+        tokens_read=manifest["tokens_read"],
+        windows=manifest["windows"],
+        cut=manifest["cut"],
+        continued_after=written.continued_after,
+        seconds=time.perf_counter() - begun,
+        next=(f"unmask near {quoted_path(out)} --above 0.9",),
+    )
+
+
+def _source(path: Path, field: str | None) -> dict[str, Any]:
+    """What a command that goes on must find as it was."""
+    from unmask.files import missing_path
+
+    if not path.exists():
+        raise missing_path(path, "give a file of texts (.txt or .jsonl) or a data directory")
+    stat = path.stat()
+    return {"source": str(path.resolve()), "bytes": stat.st_size, "changed": stat.st_mtime_ns, "field": field}
+
+
+def _indexed(made: Index, added: int, removed: int, begun: float) -> Indexed:
+    settings, faiss, whitening = made.settings, made.faiss, made.whitening
+    return Indexed(
+        path=made.path,
+        model=Path(settings.model),
+        documents=made.manifest["documents"],
+        passages=len(made),
+        added=added,
+        removed=removed,
+        dimensions=made.manifest["width"],
+        tuned=settings.tuned,
+        whitened=0 if whitening is None else len(whitening.directions),
+        faiss_recall=None if faiss is None else faiss.recall,
+        seconds=time.perf_counter() - begun,
+        next=(f'unmask search {quoted_path(made.path)} "what you look for"',),
+    )
+
+
+def _model_of(opened: Index, encoder: Path | None, device: str | None, precision: str) -> Model:
+    """The model an index was made with; another is refused."""
+    place = encoder or Path(opened.settings.model)
+    if not place.exists():
+        remedy = "--encoder says where it is now; --by bm25 searches without it"
+        raise BadInput(f"{place}: is not there, and the vectors of {opened.path} are its; {remedy}")
+    asked = _model_to_embed(place, device, precision)
+    opened.check_model(asked.encoder_digest, asked.path)
+    return asked
+
+
+def _model_to_embed(model: Location, device: str | None, precision: str, revision: str | None = None) -> Model:
+    from unmask.models.locate import model_directory
+
+    directory = model_directory(Path(model), revision)  # a wrong path is told before anything heavy is loaded
+    from unmask.inference.model import load
+
+    return load(directory, device=device, precision=precision)
