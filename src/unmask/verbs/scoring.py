@@ -43,7 +43,8 @@ def score(
     code 3).
 
     Args:
-        model: A run, or any directory with a masked or a left-to-right language model of transformers.
+        model: A run, any directory with a masked or a left-to-right language model of transformers, or a name on the
+            hub: org/name, or hf:name.
         texts: Texts, a file of them (a text a line, or .jsonl), or - for standard input.
         prefix: What stands before each text: in sight, not scored.
         suffix: What stands behind each text: in sight, not scored.
@@ -102,7 +103,8 @@ def probe(
     cannot be scored is counted.
 
     Args:
-        model: A run, or any directory with a masked or a left-to-right language model of transformers.
+        model: A run, any directory with a masked or a left-to-right language model of transformers, or a name on the
+            hub: org/name, or hf:name.
         items: A file with an item a line: .jsonl, or columns with a tab between.
         by: The field that items are counted by; else phenomenon, linguistics_term, UID, template or predicate_id.
         stride: Score long pairs by hiding every so many-th word first, and exactly where that is not clear.

@@ -52,7 +52,7 @@ def embed(
     Vectors of a model that was not tuned for sentences crowd around one direction: compare them with --whiten.
 
     Args:
-        model: A run, or any directory with an encoder of transformers.
+        model: A run, any directory with an encoder of transformers, or a name on the hub: org/name, or hf:name.
         texts: Texts, a file of them (a text a line, or .jsonl with ids), a data directory, or - for standard input.
         pooling: mean over the tokens, first token, or the mean of the last4 layers (any number); if not given, what
             the model's directory says, else mean.
@@ -122,7 +122,8 @@ def index(
     else its number) without embedding the others again: unmask index INDEX --add more.jsonl --remove 12 17
 
     Args:
-        model: A run, or any directory with an encoder of transformers; with --add or --remove, the index to change.
+        model: A run, any directory with an encoder of transformers, or a name on the hub; with --add or
+            --remove, the index to change.
         corpus: A file with a text a line, a .jsonl file, or a data directory.
         out: The directory to write.
         add: A file of documents to add.
@@ -277,7 +278,7 @@ def near(
         texts: A vectors directory, an index, or with --model a data directory or a file of texts.
         above: The cosine from which on two texts are near.
         limit: How many pairs are listed; all are counted.
-        model: A run, or any directory with an encoder, where the texts have no vectors yet.
+        model: A run, any directory with an encoder, or a name on the hub, where the texts have no vectors yet.
         pooling: mean, first or last4, with --model.
         whiten: Take away what the vectors of all these texts share, with a --model that was not tuned.
         field: The field of JSON lines that holds the text, or several to join: title,text; text if not given.
