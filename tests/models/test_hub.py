@@ -127,7 +127,12 @@ def models(make_model: Make, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     (second / "modeling.py").write_text("raise SystemExit('ran')")
     pickled = copytree(second, folder / "3")
     (pickled / "model.safetensors").unlink()
+    sentences = copytree(first, folder / "4")
+    (sentences / "1_Pooling").mkdir()
+    for file in ("modules.json", "1_Pooling/config.json"):
+        (sentences / file).write_text("{}")
     return {
+        "org/sentences": {SECOND: sentences},
         NAME: {FIRST: first, SECOND: second},
         GATED: {SECOND: second},
         "org/pickled": {SECOND: pickled},
@@ -233,6 +238,12 @@ def test_offline_as_the_user_wishes_nothing_is_asked(hub: Hub, monkeypatch: pyte
     monkeypatch.setenv(FETCHES, "1")  # offline by the command line's own choice
     model_directory(Path(NAME))
     assert constants.HF_HUB_OFFLINE
+
+
+def test_how_a_sentence_encoder_pools_comes_with_it(hub: Hub) -> None:
+    place = model_directory(Path("org/sentences"))
+    assert (place / "modules.json").is_file()
+    assert (place / "1_Pooling" / "config.json").is_file()
 
 
 @pytest.mark.slow
