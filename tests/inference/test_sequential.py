@@ -39,11 +39,11 @@ def test_its_confidences_are_the_model_s_probabilities_of_what_follows(causal: M
     written = writer.tokenizer.convert_tokens_to_ids([event.token for event in result.trace])
     with torch.no_grad():
         logits = writer.model(torch.tensor([[*ids, *written]])).logits[0].double()
-    special = [token for token in writer.special if token != writer.end]
+    special = [token for token in writer.vocabulary.special if token != writer.vocabulary.end]
     logits[:, special] = -torch.inf
-    logits[len(ids) - 1, writer.end] = -torch.inf  # nothing ends before it begins
+    logits[len(ids) - 1, writer.vocabulary.end] = -torch.inf  # nothing ends before it begins
     for place, (event, token) in enumerate(zip(result.trace, written, strict=True)):
-        expected = logits[len(ids) - 1 + place, : writer.size].softmax(-1)[token]
+        expected = logits[len(ids) - 1 + place, : writer.vocabulary.size].softmax(-1)[token]
         assert event.confidence == pytest.approx(float(expected), rel=1e-3)
 
 

@@ -20,10 +20,10 @@ import numpy as np
 
 from unmask.errors import BadInput
 from unmask.inference.ask import ask
-from unmask.inference.blanks import BlankText, read_blanks, speller
+from unmask.inference.blanks import WORD_BLANK, BlankText, read_blanks
 from unmask.inference.encode import encode_rows
 from unmask.inference.samplers import Draft, Order, RevealPlan, TokenChoice, write_draft
-from unmask.inference.spelling import compose, run_speller, writable_tokens, written_by
+from unmask.inference.spelling import compose, spell_run, speller, vocabulary_spelling, writable_tokens
 from unmask.models.load import LoadedModel
 from unmask.records import Flags, Ids, Integers
 from unmask.results import Generated, Revealed
@@ -136,7 +136,7 @@ def _prompts(lm: LoadedModel, texts: Sequence[str], settings: WritingSettings) -
         return [_behind_prefix(lm, settings)]
     if settings.length is not None:
         raise BadInput(f"--length: each {BLANK} of a text is one token here; write as many as are missing")
-    return [found if isinstance(found, BadInput) else _with_gaps(found) for found in read_blanks(lm, texts)]
+    return [found if isinstance(found, BadInput) else _with_gaps(lm, found) for found in read_blanks(lm, texts)]
 
 
 def _behind_prefix(lm: LoadedModel, settings: WritingSettings) -> Prompt:
@@ -164,22 +164,25 @@ def check_room(length: int, given: int, room: int | None) -> None:
     raise BadInput(f"--length {length}: this model has room for {max(0, room):,} tokens{prefix}; {remedy}")
 
 
-def _with_gaps(blank: BlankText) -> Prompt:
+def _with_gaps(lm: LoadedModel, text: BlankText) -> Prompt | BadInput:
     """Blanks that touch are one run, written and spelt together."""
+    if any(blank.word for blank in text.blanks):
+        return BadInput(f"{WORD_BLANK}: here each {BLANK} is one token; write as many as are missing, or use fill")
+    if lm.room is not None and len(text.ids) > lm.room:
+        return BadInput(f"{len(text.ids):,} tokens, but this model takes {lm.room:,}: shorten the text")
     runs: list[list[int]] = []
-    between = [blank.between[0]]
-    before: dict[int, str] = {}
-    for number, position in enumerate(blank.blanks):
-        text = blank.between[number]
-        if number and not text:
+    between = [text.between[0]]
+    for number, blank in enumerate(text.blanks):
+        position = blank.place + 1  # behind the opening token
+        if blank.before is None:
             runs[-1].append(position)
-        else:
-            before[position] = text if number else text.lstrip()
-            runs.append([position])
-            between += [text] if number else []
-    behind = blank.between[-1]
-    positions = tuple(np.array(run) for run in runs)
-    return Prompt((*between, behind), np.array(blank.ids, np.int32), positions, before, open=not behind.strip())
+            continue
+        runs.append([position])
+        between += [text.between[number]] if number else []
+    between.append(text.between[-1])
+    before = {blank.place + 1: blank.before for blank in text.blanks if blank.before is not None}
+    ids = np.r_[lm.vocabulary.start, text.ids, lm.vocabulary.end].astype(np.int32)
+    return Prompt(tuple(between), ids, tuple(map(np.array, runs)), before, open=not between[-1].strip())
 
 
 def _begin_draft(lm: LoadedModel, prompt: Prompt, settings: WritingSettings, sample: int) -> Draft:
@@ -193,7 +196,7 @@ def _begin_draft(lm: LoadedModel, prompt: Prompt, settings: WritingSettings, sam
     blocks = np.array_split(positions, count)
     last = prompt.runs[-1] if prompt.open else np.zeros(0, np.int64)
     may_end = np.intersect1d(last, blocks[-1])
-    allowed = partial(_tokens_allowed, lm, prompt, may_end, writable_tokens(lm.tokenizer))
+    allowed = partial(_tokens_allowed, lm, prompt, may_end, writable_tokens(lm))
     return Draft(prompt.ids.copy(), lm.vocabulary.mask, blocks, allowed, settings.draws(sample))
 
 
@@ -202,7 +205,7 @@ def _tokens_allowed(lm: LoadedModel, prompt: Prompt, may_end: Integers, writable
     flags = np.tile(writable, (len(positions), 1))
     for row, position in enumerate(positions.tolist()):
         if (before := prompt.before.get(position)) is not None:
-            flags[row] = writable_tokens(lm.tokenizer, before)
+            flags[row] = writable_tokens(lm, before)
     flags[np.isin(positions, may_end), lm.vocabulary.end] = True
     return flags
 
@@ -249,13 +252,13 @@ def _as_result(
     ended = int(ends[0]) if len(ends) else None
     kept = set(positions[:ended].tolist())
     runs = [[int(draft.ids[place]) for place in run.tolist() if place in kept] for run in prompt.runs]
-    text, places = compose(prompt.between, list(map(run_speller(lm.tokenizer), runs)))
+    text, places = compose(prompt.between, [spell_run(lm, run) for run in runs])
     place_of = {position: place for place, position in enumerate(positions.tolist())}
     trace = [
         Revealed(
             step=event.step,
             place=place_of[event.position],
-            token=None if event.token is None else written_by(lm.tokenizer, [event.token])[0],
+            token=None if event.token is None else vocabulary_spelling(lm, [event.token])[0],
             confidence=event.confidence,
         )
         for event in draft.events
@@ -263,7 +266,7 @@ def _as_result(
     return Generated(
         text=text,
         places=places,
-        tokens=written_by(lm.tokenizer, [token for run in runs for token in run]),
+        tokens=vocabulary_spelling(lm, [token for run in runs for token in run]),
         ended=ended,
         steps=draft.passes,
         method="diffusion" if diffusion else "masked",

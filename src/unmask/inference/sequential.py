@@ -24,8 +24,8 @@ from unmask.errors import BadInput
 from unmask.inference.blanks import split_at_blanks
 from unmask.inference.generate import LENGTH, Show, WritingSettings, check_room
 from unmask.inference.samplers import TokenChoice, draw_tokens
-from unmask.inference.spelling import compose, run_speller, writable_tokens, written_by
-from unmask.models.writers import LoadedWriter
+from unmask.inference.spelling import compose, spell_run, vocabulary_spelling, writable_tokens
+from unmask.models.load import LoadedModel
 from unmask.records import Flags
 from unmask.results import Generated, Revealed
 from unmask.tokens.example import BLANK
@@ -71,21 +71,19 @@ class DrawNext(LogitsProcessor):
 
 
 def write_in_turn(
-    writer: LoadedWriter, texts: Sequence[str], settings: WritingSettings, show: Show | None = None
+    lm: LoadedModel, texts: Sequence[str], settings: WritingSettings, show: Show | None = None
 ) -> Iterator[list[Generated] | BadInput]:
     """For each text with gaps its samples, or what is wrong with it; without texts, those of the prefix or nothing."""
     _refuse_orders(settings, "from left to right")
-    if not writer.sentinels:
+    if not lm.vocabulary.sentinels:
         if texts:
-            raise BadInput(
-                f"{writer.path}: writes from left to right and fills no gaps; give --prefix instead of a text"
-            )
-        yield _write_causal(writer, settings, show)
+            raise BadInput(f"{lm.path}: writes from left to right and fills no gaps; give --prefix instead of a text")
+        yield _write_causal(lm, settings, show)
         return
     for text in texts or (f"{settings.prefix} {BLANK}".lstrip(),):
-        between = split_at_blanks(text, writer.tokenizer.mask_token or BLANK)
+        blanks = split_at_blanks(lm, text)
         try:
-            yield between if isinstance(between, BadInput) else _write_spans(writer, between, settings, show)
+            yield blanks if isinstance(blanks, BadInput) else _write_spans(lm, blanks.between, settings, show)
         except BadInput as error:
             yield error
 
@@ -97,77 +95,70 @@ def _refuse_orders(settings: WritingSettings, how: str) -> None:
             raise BadInput(f"--{name}: this model writes {how}, a token at a time; leave it out")
 
 
-def _write_causal(writer: LoadedWriter, settings: WritingSettings, show: Show | None) -> list[Generated]:
+def _write_causal(lm: LoadedModel, settings: WritingSettings, show: Show | None) -> list[Generated]:
     """Behind the prefix, until the model ends it or there is as much as was asked for."""
-    (given,) = encode(writer.tokenizer, [settings.prefix.rstrip()])
-    ids = ([] if writer.start is None else [writer.start]) + given.ids.tolist()
-    if not ids:
-        raise BadInput(f"{writer.path}: its tokenizer has no token that opens a text; give a --prefix")
-    room = None if writer.length is None else writer.length - len(ids)
+    (given,) = encode(lm.tokenizer, [settings.prefix.rstrip()])
+    ids = [lm.vocabulary.start, *given.ids.tolist()]
+    room = None if lm.length is None else lm.length - len(ids)
     length = settings.length or (LENGTH if room is None else min(LENGTH, max(1, room)))
     check_room(length, len(given.ids), room)
-    end, first = writer.end, writable_tokens(writer.tokenizer, settings.before)
-    text_or_end = writable_tokens(writer.tokenizer)
+    end, first = lm.vocabulary.end, writable_tokens(lm, settings.before)
+    text_or_end = writable_tokens(lm)
     text_or_end[end] = True
 
     def allow(tokens: list[int]) -> Flags:
         return text_or_end if tokens else first  # a text that ends before it begins is none
 
-    spell = run_speller(writer.tokenizer)
-
     def shown(line: Line) -> str:
-        return compose((settings.prefix, ""), [spell([token for token in line.tokens if token != end])])[0]
+        return compose((settings.prefix, ""), [spell_run(lm, [token for token in line.tokens if token != end])])[0]
 
     lines = [Line(allow, settings.draws(sample)) for sample in range(settings.count)]
-    _let_write(writer, ids, lines, length, settings.choice, partial(_show_lines, show, shown, lines))
+    _let_write(lm, ids, lines, length, settings.choice, partial(_show_lines, show, shown, lines))
     results = []
     for sample, line in enumerate(lines):
         ended = len(line.tokens) - 1 if line.tokens[-1] == end else None
-        results.append(
-            _line_result(writer, (settings.prefix, ""), [line.tokens[:ended]], line, ended, settings, sample)
-        )
+        results.append(_line_result(lm, (settings.prefix, ""), [line.tokens[:ended]], line, ended, settings, sample))
     return results
 
 
 def _write_spans(
-    writer: LoadedWriter, blanks: tuple[str, ...], settings: WritingSettings, show: Show | None
+    lm: LoadedModel, blanks: tuple[str, ...], settings: WritingSettings, show: Show | None
 ) -> list[Generated]:
     """A sentinel for each gap; the model spells out what they stand for, in their order."""
     between = (*(text for place, text in enumerate(blanks[:-1]) if place == 0 or text), blanks[-1])  # touching: one gap
     count = len(between) - 1
-    if count > len(writer.sentinels):
-        raise BadInput(f"{count} gaps, but this model has {len(writer.sentinels)} sentinels: give a text with fewer")
-    sentinels = list(writer.sentinels[:count])
-    ids: list[int] = [] if writer.start is None or writer.start == writer.end else [writer.start]
-    parts = encode(writer.tokenizer, [text.strip() for text in between])
-    for part, sentinel in zip(parts, [*sentinels, writer.end], strict=True):
+    if count > len(lm.vocabulary.sentinels):
+        raise BadInput(
+            f"{count} gaps, but this model has {len(lm.vocabulary.sentinels)} sentinels: give a text with fewer"
+        )
+    sentinels = list(lm.vocabulary.sentinels[:count])
+    ids: list[int] = [] if lm.vocabulary.start == lm.vocabulary.end else [lm.vocabulary.start]  # T5's own has none
+    parts = encode(lm.tokenizer, [text.strip() for text in between])
+    for part, sentinel in zip(parts, [*sentinels, lm.vocabulary.end], strict=True):
         ids += [*part.ids.tolist(), sentinel]
     most = settings.length or GAP
-    allow = _grammar(writer, between, sentinels, most)
+    allow = _grammar(lm, between, sentinels, most)
     lines = [Line(allow, settings.draws(sample)) for sample in range(settings.count)]
-    spell = run_speller(writer.tokenizer)
 
     def shown(line: Line) -> str:
-        runs = [spell(run) or " ·" for run in _spans_spelt(line.tokens, sentinels, writer.end)]
+        runs = [spell_run(lm, run) or " ·" for run in _spans_spelt(line.tokens, sentinels, lm.vocabulary.end)]
         return compose(between, runs)[0]
 
     longest = count * (most + 1) + 1
-    _let_write(writer, ids, lines, longest, settings.choice, partial(_show_lines, show, shown, lines))
+    _let_write(lm, ids, lines, longest, settings.choice, partial(_show_lines, show, shown, lines))
     results = []
     for sample, line in enumerate(lines):
-        runs = _spans_spelt(line.tokens, sentinels, writer.end)
+        runs = _spans_spelt(line.tokens, sentinels, lm.vocabulary.end)
         ended = sum(map(len, runs)) if all(len(run) < most for run in runs) else None
-        results.append(_line_result(writer, between, runs, line, ended, settings, sample))
+        results.append(_line_result(lm, between, runs, line, ended, settings, sample))
     return results
 
 
-def _grammar(writer: LoadedWriter, between: Sequence[str], sentinels: list[int], most: int) -> Allow:
+def _grammar(lm: LoadedModel, between: Sequence[str], sentinels: list[int], most: int) -> Allow:
     """What an answer looks like: each sentinel and what it stands for, a token at least, then the end."""
-    text = writable_tokens(writer.tokenizer)
-    firsts = [
-        writable_tokens(writer.tokenizer, before.lstrip() if n == 0 else before) for n, before in enumerate(between)
-    ]
-    marks = [*sentinels, writer.end]
+    text = writable_tokens(lm)
+    firsts = [writable_tokens(lm, before.lstrip() if n == 0 else before) for n, before in enumerate(between)]
+    marks = [*sentinels, lm.vocabulary.end]
 
     def allow(tokens: list[int]) -> Flags:
         place = max((n for n, token in enumerate(tokens) if token in sentinels), default=-1)
@@ -200,7 +191,7 @@ def _show_lines(show: Show | None, shown: Callable[[Line], str], lines: Sequence
 
 
 def _let_write(
-    writer: LoadedWriter,
+    lm: LoadedModel,
     ids: list[int],
     lines: Sequence[Line],
     most: int,
@@ -208,21 +199,21 @@ def _let_write(
     seen: Callable[[], None],
 ) -> None:
     """Let transformers write the lines, some of them together."""
-    config = writer.model.config
+    config = lm.model.config
     settings = GenerationConfig(
         max_new_tokens=most,
         do_sample=False,
         use_cache=True,
-        eos_token_id=writer.end,
-        pad_token_id=writer.end,
+        eos_token_id=lm.vocabulary.end,
+        pad_token_id=lm.vocabulary.end,
         decoder_start_token_id=getattr(config, "decoder_start_token_id", None),
     )
     for begin in range(0, len(lines), ROWS):
         together = lines[begin : begin + ROWS]
-        rows = torch.tensor([ids] * len(together), device=writer.model.device)
-        draw = DrawNext(together, writer.end, choice, seen)
-        model: Any = writer.model
-        with torch.inference_mode(), writer.casting():
+        rows = torch.tensor([ids] * len(together), device=lm.model.device)
+        draw = DrawNext(together, lm.vocabulary.end, choice, seen)
+        model: Any = lm.model
+        with torch.inference_mode(), lm.casting():
             model.generate(
                 rows,
                 attention_mask=torch.ones_like(rows),
@@ -232,7 +223,7 @@ def _let_write(
 
 
 def _line_result(
-    writer: LoadedWriter,
+    lm: LoadedModel,
     between: tuple[str, ...],
     runs: list[list[int]],
     line: Line,
@@ -241,9 +232,9 @@ def _line_result(
     sample: int,
 ) -> Generated:
     """What was written."""
-    text, places = compose(between, list(map(run_speller(writer.tokenizer), runs)))
-    spelt = written_by(writer.tokenizer, line.tokens)
-    kept = [n for n, token in enumerate(line.tokens) if token not in writer.sentinels]
+    text, places = compose(between, [spell_run(lm, run) for run in runs])
+    spelt = vocabulary_spelling(lm, line.tokens)
+    kept = [n for n, token in enumerate(line.tokens) if token not in lm.vocabulary.sentinels]
     trace = (
         Revealed(step=n + 1, place=place, token=spelt[n], confidence=line.confidences[n])
         for place, n in enumerate(kept)
@@ -251,10 +242,10 @@ def _line_result(
     return Generated(
         text=text,
         places=places,
-        tokens=written_by(writer.tokenizer, [token for run in runs for token in run]),
+        tokens=vocabulary_spelling(lm, [token for run in runs for token in run]),
         ended=ended,
         steps=len(line.tokens),
-        method="spans" if writer.sentinels else "causal",
+        method="spans" if lm.vocabulary.sentinels else "causal",
         seed=settings.seed,
         sample=sample,
         trace=tuple(trace) if settings.trace else (),
