@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Literal
 
 from unmask.errors import BadInput
@@ -11,6 +10,7 @@ from unmask.results import Generated
 from unmask.verbs.arguments import Location, given_settings
 from unmask.verbs.commands import streamed, textless, verb
 from unmask.verbs.lines import Answers, answer_texts
+from unmask.verbs.using import model_to_ask
 
 
 @verb
@@ -34,6 +34,7 @@ def generate(
     trace: bool = False,
     device: str | None = None,
     precision: Literal["float32", "bfloat16", "float16"] = "float32",
+    revision: str | None = None,
 ) -> Iterator[Generated]:
     """Write text: from nothing, behind a prefix, or in the gaps of texts.
 
@@ -43,7 +44,7 @@ def generate(
     --order random then draws as from a diffusion model.
 
     Args:
-        model: A run, or any directory with a masked, causal or T5 model of transformers.
+        model: A run, any directory with a masked, causal or T5 model of transformers, or a name on the hub.
         texts: Texts with gaps, [MASK] for each token (for T5 of any length), a file of them, or - for standard input.
         prefix: What the text begins with.
         length: How many tokens to write (60); from left to right and in each gap of T5 (20) at the most so many.
@@ -59,14 +60,11 @@ def generate(
         trace: Keep the order in which tokens were revealed, with their confidence, for --json.
         device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
         precision: What products are computed in.
+        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
     """
-    from unmask.models.locate import model_directory
-
-    model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
+    asked = model_to_ask(model, device, precision, revision)
     from unmask.console.writing import writing_display
-    from unmask.inference.model import load
 
-    asked = load(model, device=device, precision=precision)
     settings = given_settings(
         prefix=prefix,
         length=length,
