@@ -3,12 +3,12 @@
     python benchmarks/samples.py data --diffusion run --causal run2 --judge run3
 
 Perplexity under another model alone misleads: a sampler that repeats itself, or that draws bigrams from the judge's own
-table, wins it. So likelihood stands beside the entropy of the samples, over temperatures; beside distinct 2- and 3-grams,
-repeated 4-grams, and the longest copy from the training text; and beside real text, the same shuffled, and samplers of
-unigrams and bigrams. Where one of the trivial ranks above a model (or above real text), the measure failed, and that is
+table, wins it. So likelihood stands beside the entropy of the samples, over temperatures; beside distinct 2- and
+3-grams, repeated 4-grams, and the longest copy from the training text; and beside real text, the same shuffled, and samplers
+of unigrams and bigrams. Where one of the trivial ranks above a model (or above real text), the measure failed, and that is
 said below the table.
 
-The judges are a bigram model of the training text, and with --judge a causal run, which should be another than --causal.
+The judges are a bigram model of the training text, and with --judge a causal run, best another than --causal.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def causal_nats(judge: Model, decode: Callable[[Sample], str], sample: Sample) -
     """Of a whole sample, by a causal run: of its text, in the judge's own tokens."""
     writer = judge.writer
     (text,) = encode(writer.tokenizer, [decode(sample)])
-    ids = torch.tensor([[writer.start, *text.ids.tolist()]])[:, : writer.length]
+    ids = torch.tensor([[writer.vocabulary.start, *text.ids.tolist()]])[:, : writer.length]
     with torch.inference_mode():
         logits = writer.model(ids.to(writer.model.device)).logits[0, :-1].double()
     return float(torch.nn.functional.cross_entropy(logits, ids[0, 1:].to(logits.device), reduction="sum"))
@@ -194,10 +194,12 @@ def failures(rows: Sequence[Measured]) -> list[str]:
     }
     lines = []
     for name, value in measures.items():
-        verdicts = []
-        for better in (row for row in rows if row.row in TRIVIAL):
-            if above := [label(row) for row in rows if row.row not in TRIVIAL and value(better) > value(row)]:
-                verdicts.append(f"{better.row} ranks above {', '.join(above)}")
+        trivial = [row for row in rows if row.row in TRIVIAL]
+        above = {
+            low.row: [label(row) for row in rows if row.row not in TRIVIAL and value(low) > value(row)]
+            for low in trivial
+        }
+        verdicts = [f"{low} ranks above {', '.join(names)}" for low, names in above.items() if names]
         if verdicts:
             lines.append(f"{name} alone failed: {'; '.join(verdicts)}")
     return lines
