@@ -2,11 +2,11 @@
 
     python benchmarks/samples.py data --diffusion run --causal run2 --judge run3
 
-Perplexity under another model alone misleads: a sampler that repeats itself, or that draws bigrams from the judge's own
-table, wins it. So likelihood stands beside the entropy of the samples, over temperatures; beside distinct 2- and
-3-grams, repeated 4-grams, and the longest copy from the training text; and beside real text, the same shuffled, and samplers
-of unigrams and bigrams. Where one of the trivial ranks above a model (or above real text), the measure failed, and that is
-said below the table.
+Perplexity under another model alone misleads: a sampler that repeats itself, or that draws bigrams from the judge's
+own table, wins it. So likelihood stands beside the entropy of the samples, over temperatures; beside distinct 2- and
+3-grams, repeated 4-grams, and the longest copy from the training text; and beside real text, the same shuffled, and
+samplers of unigrams and bigrams. Where one of the trivial ranks above a model (or above real text), the measure
+failed, and that is said below the table.
 
 The judges are a bigram model of the training text, and with --judge a causal run, best another than --causal.
 """

@@ -59,11 +59,3 @@ def test_models_that_cannot_write_are_named(make_model: Make, tmp_path: Path) ->
     (path / "config.json").write_text("{", encoding="utf-8")
     with pytest.raises(Damaged, match="is not JSON"):
         method_of(path)
-
-
-def test_weights_that_are_cut_off_are_damage(make_model: Make, tmp_path: Path) -> None:
-    path = sequential_model(make_model, tmp_path / "model", "t5")
-    weights = path / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-1000])
-    with pytest.raises(Damaged):
-        load_spans(path)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,20 @@ def test_orders_gaps_and_lengths_that_do_not_fit_are_refused(causal: Model, span
         causal.generate(length=64)
     with pytest.raises(BadInput, match="5 gaps, but this model has 4 sentinels"):
         spans.generate("[MASK] a [MASK] b [MASK] c [MASK] d [MASK]")
+
+
+def test_a_t5_whose_tokenizer_has_neither_mask_nor_opening_token_fills_gaps_too(
+    make_model: Make, tmp_path: Path
+) -> None:
+    """As T5's own are: a text and its end, and nothing before it."""
+    path = sequential_model(make_model, tmp_path / "model", "t5", "unigram")
+    file = path / "tokenizer_config.json"
+    settings = json.loads(file.read_text(encoding="utf-8"))
+    for name in ("mask_token", "cls_token", "sep_token", "bos_token"):
+        settings.pop(name, None)
+    file.write_text(json.dumps(settings), encoding="utf-8")
+    model = unmask.load(path)
+    assert model.writer.vocabulary.start == model.writer.vocabulary.end
+    (result,) = model.generate("The [MASK] sees [MASK].", length=3)
+    assert result.text.startswith("The ")
+    assert len(result.places) == 2
