@@ -35,6 +35,7 @@ SCRIPTS = (
     "overhead",
     "policies",
     "precision",
+    "samples",
     "scaling",
     "scoring",
     "searching",
@@ -70,7 +71,7 @@ def test_every_script_says_what_it_does(
     assert f"benchmarks/{script}.py" in (FOLDER / f"{script}.py").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["equal_operations", "time_to_loss", "scaling", "searching"])
+@pytest.mark.parametrize("name", ["equal_operations", "time_to_loss", "samples", "scaling", "searching"])
 def test_their_examples_hold(name: str, part) -> None:
     ran = doctest.testmod(part(name))
     assert ran.attempted and not ran.failed
@@ -176,3 +177,18 @@ def test_contenders_take_turns(part, tmp_path: Path, monkeypatch: pytest.MonkeyP
     seconds = part("turns").race(contenders, rounds=2, warm=1, threads=1)
     assert {name: len(each) for name, each in seconds.items()} == {"a": 2, "b": 2}
     assert (tmp_path / "turns").read_text(encoding="utf-8") == "ababab"
+
+
+def test_the_bigram_judge_and_the_bigram_sampler_are_one_model(part) -> None:
+    bigrams = part("samples").Bigrams([[1, 2, 3, 2], [2, 3]], size=5, start=0)
+    sample = bigrams.draw(20, np.random.default_rng(0), pairs=True)
+    expected = -sum(np.log(bigrams.after(before)[token]) for before, token in zip([0, *sample], sample, strict=False))
+    assert bigrams.nats(sample) == pytest.approx(expected)
+
+
+def test_a_measure_that_ranks_trivial_text_above_a_model_is_said_to_have_failed(part) -> None:
+    samples = part("samples")
+    texts = {"real": [[1, 2, 3, 4, 1, 2]], "unigram": [[1, 1, 1, 1, 1, 1]], "diffusion": [[1, 2, 3, 4, 5, 6]]}
+    judges = {"likes ones": lambda sample: float(sum(token != 1 for token in sample))}
+    rows = [samples.measure(name, None, text, judges, "", str) for name, text in texts.items()]
+    assert samples.failures(rows) == ["likelihood by likes ones alone failed: unigram ranks above real, diffusion"]

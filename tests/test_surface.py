@@ -27,6 +27,7 @@ VERBS = [
     "index",
     "search",
     "near",
+    "generate",
     "export",
     "doctor",
     "completion",
@@ -87,6 +88,8 @@ RESULTS = {
     "NearPair",
     "NearTexts",
     "Exported",
+    "Generated",
+    "Revealed",
 }
 ERRORS = {
     "UnmaskError",

@@ -24,7 +24,7 @@ from unmask import __version__
 from unmask.errors import EXIT_CODES, BadInput, BadLines, Damaged, Interrupted, Lost, NoSpace, UnmaskError
 from unmask.results import to_json
 from unmask.verbs.arguments import Location
-from unmask.verbs.commands import COMMANDS, STREAMED
+from unmask.verbs.commands import COMMANDS, STREAMED, TEXTLESS
 from unmask.verbs.mistakes import WrongUsage, empty_word, find_mistake, unknown_command
 from unmask.verbs.options import JSON_HELP, options_of
 
@@ -190,7 +190,7 @@ def _complete_flags(verb: Callable[..., Any], words: Sequence[str]) -> list[str]
 
 def _stdin_words(verb: Callable[..., Any]) -> tuple[str, ...]:
     """Standard input stands for the texts that were not given, when something is piped into it."""
-    return ("-",) if verb in STREAMED and not sys.stdin.isatty() else ()
+    return ("-",) if verb in STREAMED and verb not in TEXTLESS and not sys.stdin.isatty() else ()
 
 
 def _in_one_line(box: str) -> str:

@@ -805,5 +805,31 @@ class NearTexts:
     pairs: tuple[NearPair, ...]  # as many as were to be listed
 
 
+@dataclass(frozen=True, kw_only=True)
+class Revealed:
+    """A token that was written, or masked again, on the way to a text."""
+
+    step: int  # from 1
+    place: int  # which of the tokens that were to be written, from 0
+    token: str | None  # as the vocabulary spells it; none: it was masked again
+    confidence: float | None  # what the model gave it, of all that could stand there
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generated:
+    """A text that a model wrote, or whose gaps it filled."""
+
+    text: str  # what was given among it
+    places: tuple[tuple[int, int], ...]  # where what was written starts and ends in it
+    tokens: tuple[str, ...]  # that were written, as the vocabulary spells them
+    ended: int | None  # behind how many of them the model wrote the end; none where it wrote all that were asked for
+    steps: int  # how often the model was asked
+    method: str  # diffusion, masked, causal or spans
+    seed: int
+    sample: int  # which of those of the same seed, from 0
+    trace: tuple[Revealed, ...] = ()  # in the order in which tokens were revealed; with --trace
+    note: str = ""  # what to mind
+
+
 if not TYPE_CHECKING:  # a type checker sees the classes as they stand, and could not follow this
     __all__ = [name for name, value in globals().items() if is_dataclass(value)]

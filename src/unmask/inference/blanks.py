@@ -56,7 +56,7 @@ class BlankText:
 
 def read_blanks(lm: LoadedModel, texts: Sequence[str], targets: Sequence[str] = ()) -> list[BlankText | BadInput]:
     """Find the blanks of texts; for a text that cannot be asked, say why."""
-    split = [_split_at_blanks(lm, text) for text in texts]
+    split = [split_at_blanks(lm, text) for text in texts]
     good = [each for each in split if isinstance(each, BlankText)]
     keep = frozenset({lm.vocabulary.mask})
     encoded = iter(encode(lm.tokenizer, [each.plain for each in good], offsets=True, keep=keep))
@@ -72,9 +72,9 @@ def read_blanks(lm: LoadedModel, texts: Sequence[str], targets: Sequence[str] = 
     return questions
 
 
-def _split_at_blanks(lm: LoadedModel, text: str) -> BlankText | BadInput:
+def split_at_blanks(lm: LoadedModel, text: str) -> BlankText | BadInput:
     """The text between its blanks, not yet encoded."""
-    mask = lm.tokenizer.mask_token
+    mask = lm.tokenizer.mask_token or BLANK  # T5 has none
     spelling = BLANK if mask == BLANK else f"{BLANK} or {mask}"
     if any("\ud800" <= character <= "\udfff" for character in text):
         return BadInput("the text is not valid Unicode: give it as UTF-8")

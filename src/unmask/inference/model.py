@@ -5,6 +5,7 @@
     model.score("Paris is the capital of France.")[0].bits_per_byte
     model.embed(["A text.", "Another."])                        # an array, a row for each
     model.search("index", "wing flutter at high speed")[0].hits
+    model.generate(prefix="The river", length=60)[0].text
 
 In: a run, any directory with a model of transformers, or a name on the hub. Out: an object whose methods are the
 verbs of `unmask`; nothing is loaded twice.
@@ -12,7 +13,7 @@ verbs of `unmask`; nothing is loaded twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -23,13 +24,14 @@ from numpy.typing import NDArray
 from unmask.errors import BadInput
 from unmask.models.load import LoadedModel, load_model
 from unmask.models.locate import model_directory
-from unmask.results import Explained, Filled, Scored, Searched
+from unmask.results import Explained, Filled, Generated, Scored, Searched
 from unmask.tokens.windows import OnLong
 
 if TYPE_CHECKING:  # what answers is loaded with the first question
     from unmask.inference.embed import TextVector
     from unmask.inference.fill import FillSettings
     from unmask.inference.index import Index
+    from unmask.inference.method import WritingMethod
     from unmask.inference.score import Scorer
     from unmask.inference.search import By
     from unmask.inference.vectors import Encoder
@@ -197,3 +199,41 @@ class Model:
             return normalised(vectors if index.whitening is None else index.whitening(vectors))
 
         return search_index(index, queries, embed, by=by or default_way(index), top=top, exact=exact)
+
+    @cached_property
+    def writing_method(self) -> WritingMethod:
+        """How it writes text: diffusion, masked, causal or spans."""
+        from unmask.inference.method import method_of
+
+        return method_of(self.path)
+
+    @cached_property
+    def writer(self) -> LoadedModel:
+        """The model that writes from left to right, where it is one."""
+        from unmask.models.load_causal import load_causal
+        from unmask.models.load_spans import load_spans
+
+        loading = load_spans if self.writing_method == "spans" else load_causal
+        return loading(self.path, device=self.device, precision=self.precision)
+
+    def generate(self, *texts: str, **settings: Any) -> list[Generated]:
+        """Write from nothing, behind a prefix or in the gaps of texts; the settings are those of `unmask.generate`."""
+        results: list[Generated] = []
+        for written in self.generate_each(texts, **settings):
+            if isinstance(written, BadInput):
+                raise written
+            results += written
+        return results
+
+    def generate_each(
+        self, texts: Sequence[str] = (), *, show: Callable[[list[str]], None] | None = None, **settings: Any
+    ) -> Iterator[list[Generated] | BadInput]:
+        """For each text its samples, or what is wrong with it; `show` is given the drafts while they are written."""
+        from unmask.inference.generate import WritingSettings, write_masked
+        from unmask.inference.sequential import write_in_turn
+
+        asked = WritingSettings(**settings)
+        asked.check(texts)
+        if self.writing_method in ("diffusion", "masked"):
+            return write_masked(self.masked, texts, asked, diffusion=self.writing_method == "diffusion", show=show)
+        return write_in_turn(self.writer, texts, asked, show)

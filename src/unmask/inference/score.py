@@ -89,13 +89,19 @@ class TokenScores:
 
 def trained_method(directory: Path) -> Method | None:
     """What the run of a model directory was trained to say of a text; none where there is no run."""
+    objective = trained_objective(directory)
+    return None if objective is None else BY_OBJECTIVE.get(objective, "pseudo")
+
+
+def trained_objective(directory: Path) -> str | None:
+    """What the run of a model directory was trained for; none where there is no run."""
     run = directory.parent
     if directory.name != MODEL or not (run / DESCRIPTION).is_file():
         return None
     settings = read_description(run).get("recipe", {}).get("settings", {})
     if "objective" not in settings:
         return None
-    return BY_OBJECTIVE.get(parse_curriculum(str(settings["objective"])).main.name, "pseudo")
+    return parse_curriculum(str(settings["objective"])).main.name
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ Result = TypeVar("Result")
 COMMANDS: dict[str, Callable[..., Any]] = {}
 # Verbs over texts, which may be the lines of standard input, and what gives their results one after the other.
 STREAMED: dict[Callable[..., Any], Callable[..., Iterator[Any]]] = {}
+# Of these, verbs that have something to do without texts: standard input is not read unless - asks for it.
+TEXTLESS: set[Callable[..., Any]] = set()
 # what people who come from elsewhere type, and what it is called here
 MEANT = {
     **dict.fromkeys(("train", "pretraining", "fit"), "pretrain"),
@@ -36,6 +38,7 @@ MEANT = {
     **dict.fromkeys(("find", "query", "retrieve"), "search"),
     **dict.fromkeys(("neighbours", "neighbors", "duplicates"), "near"),
     **dict.fromkeys(("convert", "onnx", "quantize"), "export"),
+    **dict.fromkeys(("write", "sample", "complete"), "generate"),
     **dict.fromkeys(("version",), "--version"),
 }
 # what has no command because nothing is left to do for it
@@ -60,3 +63,9 @@ def streamed(function: Callable[Taken, Iterator[Result]]) -> Callable[Taken, lis
 
     STREAMED[in_a_list] = function
     return in_a_list
+
+
+def textless(function: Verb) -> Verb:
+    """A streamed verb that needs no texts."""
+    TEXTLESS.add(function)
+    return function

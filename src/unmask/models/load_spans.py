@@ -1,0 +1,45 @@
+"""A directory to an encoder-decoder that spells out gaps: T5 and its like, ours or not.
+
+In: a model directory. Out: a `LoadedModel` whose vocabulary has sentinels. Nothing is fetched from a network, nothing
+is unpickled, and no code that came with the weights is run.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from transformers import AutoModelForSeq2SeqLM
+
+from unmask.errors import BadInput, Damaged
+from unmask.models.load import LoadedModel, check_precision, chosen_device, from_directory
+from unmask.models.weights import weight_files
+from unmask.tokens.tokenizer.load import load_tokenizer
+from unmask.tokens.tokenizer.sentinels import sentinel_vocabulary
+
+SPAN_MODELS = ("t5", "mt5", "umt5", "longt5")  # that learn by sentinels
+
+
+def model_type(directory: Path) -> str:
+    """What transformers calls the architecture of a model directory."""
+    try:
+        settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise Damaged(f"{directory / 'config.json'} is not JSON: {error}") from error
+    return str(settings.get("model_type")) if isinstance(settings, dict) else "None"
+
+
+def load_spans(directory: Path, *, device: str | None = None, precision: str = "float32") -> LoadedModel:
+    """Load the encoder-decoder of a model directory; relative positions let it take texts of any length."""
+    place = chosen_device(device)
+    check_precision(precision)
+    weight_files(directory)
+    tokenizer = load_tokenizer(directory)
+    vocabulary = sentinel_vocabulary(tokenizer)
+    try:
+        model, report = from_directory(AutoModelForSeq2SeqLM, directory)
+    except (RuntimeError, ValueError, OSError) as error:
+        raise Damaged(f"{directory}: the model cannot be loaded: {error}") from error
+    if report["missing_keys"]:
+        raise BadInput(f"{directory}: not a whole encoder-decoder, its weights lack {min(report['missing_keys'])}")
+    return LoadedModel(directory, model.to(place).eval(), tokenizer, vocabulary, None, precision)
