@@ -12,8 +12,8 @@ import pytest
 from unmask.errors import BadInput, Interrupted, Refused
 from unmask.inference import write_vectors as module
 from unmask.inference.corpus_records import TextRecord
-from unmask.inference.embed import embed_texts, normalised
-from unmask.inference.vector_store import VectorStore
+from unmask.inference.embed import embed_texts
+from unmask.inference.vector_store import VectorStore, normalised
 from unmask.inference.vectors import Encoder, load_encoder
 from unmask.inference.write_vectors import VectorSettings, write_vectors
 

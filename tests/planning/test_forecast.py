@@ -212,13 +212,12 @@ def test_where_no_precision_is_asked_for_the_plan_is_for_what_a_run_would_take(
 ) -> None:
     monkeypatch.setattr(forecasts, "CALIBRATION", 0.0)
     small = {"length": 32, "batch_size": 2, "micro_batch": 2}
-    for times, recipe, precision in (
-        (2.0, "tiny", "bfloat16"),
-        (1.2, "tiny", "float32"),
-        (2.0, "bert-tiny", "float32"),
+    for able, recipe, precision in (
+        (True, "tiny", "bfloat16"),
+        (False, "tiny", "float32"),
+        (True, "bert-tiny", "float32"),
     ):
-        speeds = {"float32": 1e9, "bfloat16": times * 1e9}
-        monkeypatch.setattr(fastest, "product_speed", speeds.__getitem__)
+        monkeypatch.setattr(fastest, "multiplies_bfloat16", lambda able=able: able)
         planned = forecast(recipe_named(recipe, **small), Dataset.open(data), Budget(steps=10), precision="auto")
         assert planned.precision == precision
 

@@ -308,7 +308,10 @@ def test_every_policy_that_hides_in_place_trains(data: Path, tmp_path: Path, pol
 @pytest.mark.parametrize(
     ("policy", "line"),
     [
-        ("sentinel", "--policy sentinel: the objective mlm learns from what collocation, entity, ngram"),
+        (
+            "sentinel",
+            "--policy sentinel: the objective mlm learns from what collocation, entity, masked-permutation, ngram",
+        ),
         ("entity kind=verse", "has none of that kind: give --phrases"),
         ("nonsense", "nonsense"),
     ],
