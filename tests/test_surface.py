@@ -27,6 +27,8 @@ VERBS = [
     "index",
     "search",
     "near",
+    "tune",
+    "predict",
     "export",
     "doctor",
     "completion",
@@ -87,6 +89,13 @@ RESULTS = {
     "NearPair",
     "NearTexts",
     "Exported",
+    "Predicted",
+    "Judged",
+    "JudgedLabel",
+    "JudgedBaseline",
+    "Confusion",
+    "SureError",
+    "Tuned",
 }
 ERRORS = {
     "UnmaskError",

@@ -1,7 +1,8 @@
 """How well a tuned model labels texts, beside what simpler ways come to, with intervals.
 
-In: a tuning that is finished and test texts. Out: `Tuned`, with figures, a table of labels, the confusions and the surest errors.
-The model is asked by the same function as by `unmask predict`: what it says of a text there is what was measured here.
+In: a tuning that is finished, and test texts. Out: `Tuned`, with figures, a table of labels, the confusions and the
+surest errors. The model is asked by the same function as by `unmask predict`: what it says of a text there is what was
+measured here.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     one label         L = −Σ_i w(y_i) log softmax(z_i)[y_i]              / N
     several labels    L = −Σ_i Σ_c log σ(±z_ic), + where c holds          / (N · C)
 
-z_i is the mean of the logits over the windows that text i is read in. w is 1, or, where classes are uneven, a weight for each
-class with mean 1 over the examples: it is part of the sum, and the number of texts what the sum is divided by, so that the
-micro-batches a step is cut into change nothing.
+z_i is the mean of the logits over the windows that text i is read in. w is 1, or, where classes are uneven, a weight
+for each class with mean 1 over the examples: it is part of the sum, and the number of texts is what the sum is divided
+by, so that the micro-batches a step is cut into change nothing.
 """
 
 from __future__ import annotations

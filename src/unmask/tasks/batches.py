@@ -1,7 +1,8 @@
 """The batches of labelled texts, by the numbers of their examples: what processes that prepare ahead compute.
 
-In: texts as rows of ids, and their labels. Out: the batch of any stretch of the run, a function of its number: examples are
-counted through all epochs, each of which has an order of its own. Neither torch nor a tokenizer is needed here.
+In: texts as rows of ids, and their labels. Out: the batch of any stretch of the run, a function of its number:
+examples are counted through all epochs, each of which has an order of its own. Neither torch nor a tokenizer is needed
+here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Logits to probabilities that can be believed, and to decisions.
 
-In: logits and labels of held-out texts. Out: a temperature by which logits are divided (Guo et al. 2017) and, where a text may
-have several labels, a threshold for each: both chosen on what is held out, and kept.
+In: logits and labels of held-out texts. Out: a temperature by which logits are divided (Guo et al. 2017) and, where a
+text may have several labels, a threshold for each: both chosen on what is held out, and kept.
 """
 
 from __future__ import annotations

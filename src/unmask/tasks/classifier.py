@@ -1,7 +1,8 @@
 """A tuned model that labels texts: what evaluation measures and what `predict` says are this one object.
 
 In: a model directory that tuning wrote. Out: labels with calibrated probabilities. Beside what transformers reads, the
-directory has `task.json`: the task, the labels, the temperature, the thresholds, the fields of its data and the length of rows.
+directory has `task.json`: the task, the labels, the temperature, the thresholds, the fields of its data and the length
+of rows.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import torch
 from transformers import AutoModelForSequenceClassification, PreTrainedModel
 
 from unmask.errors import BadInput, Damaged
-from unmask.files import write_json
+from unmask.files import free_place, write_json
 from unmask.models.load import DTYPES, chosen_device, from_directory
 from unmask.models.locate import TASK, model_directory
 from unmask.records import Flags, Reals
 from unmask.results import Predicted
+from unmask.runs.commands import quoted_path
 from unmask.tasks.batches import TextRows
 from unmask.tasks.calibration import decide, probabilities_of
 from unmask.tasks.rows import RowReader
@@ -54,9 +56,9 @@ def read_card(path: Path) -> tuple[Path, ClassifyCard]:
     directory = model_directory(path)
     file = directory / TASK
     if not file.is_file():
-        raise BadInput(
-            f"{path}: is not tuned, it knows no labels; `unmask tune classify {path} train.jsonl --out tuned` teaches it some"
-        )
+        out = quoted_path(free_place(Path("tuned")))
+        remedy = f"unmask tune classify {quoted_path(path)} TRAIN --out {out}"
+        raise BadInput(f"{path}: is not tuned and knows no labels; `{remedy}` teaches it some")
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
         if values["format"] != FORMAT:

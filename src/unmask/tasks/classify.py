@@ -1,7 +1,7 @@
 """Classification as a job: a pretrained encoder, labelled texts, and a head that tells their labels apart.
 
-In: a model directory and labelled examples. Out: a run directory whose `model/` transformers loads, calibrated on what was held
-out. Resume, signals, many processes, precision, budgets and the best moment are the loop's.
+In: a model directory and labelled examples. Out: a run directory whose `model/` transformers loads, calibrated on what
+was held out. Resume, signals, many processes, precision, budgets and the best moment are the loop's.
 """
 
 from __future__ import annotations
@@ -238,9 +238,8 @@ def say_what_is_learnt(classifying: Classifying) -> None:
     train, dev, fields = classifying.train, classifying.dev, classifying.train.fields
     texts = f"text {fields.text!r}" + (f" with {fields.pair!r}" if fields.pair else "")
     kind = "any number of" if classifying.several else "one of"
-    say(
-        f"{train.path}: {texts}, label {fields.label!r}: {len(train):,} texts with {kind} {len(classifying.labels):,} labels"
-    )
+    count = f"{len(train):,} to learn from, each with {kind} {len(classifying.labels):,} labels"
+    say(f"{train.path}: {texts}, label {fields.label!r}; {count}")
     for examples in (train, dev) if classifying.given_dev else (train,):
         if examples.empty:
             say(f"[yellow]{examples.path}: {examples.empty:,} lines without text are left out[/]")
@@ -251,9 +250,7 @@ def say_what_is_learnt(classifying: Classifying) -> None:
         say("labels are uneven: rare ones weigh more, with one over the root of their frequency")
     long = int((classifying.batches.rows.windows > 1).sum())
     if long:
-        say(
-            f"{long:,} texts are longer than {classifying.reader.length:,} tokens: they are read in windows, none is cut"
-        )
+        say(f"{long:,} texts are longer than {classifying.reader.length:,} tokens: read in windows, none is cut")
     if start_labels(classifying.start):
         same = start_labels(classifying.start) == classifying.labels
         say(f"{classifying.start} is tuned already: its head {'goes on' if same else 'is drawn anew for other labels'}")

@@ -88,6 +88,6 @@ from transformers import pipeline
 pipeline("text-classification", model=".")("A text.")
 ```
 
-transformers reads at most {card.length} tokens and knows nothing of `task.json`; `unmask predict` reads longer texts in windows,
-and its probabilities are divided by the temperature above: those of the pipeline are not calibrated.
+transformers reads at most {card.length} tokens and knows nothing of `task.json`; `unmask predict` reads longer texts in
+windows, and divides logits by the temperature above: probabilities of the pipeline are not calibrated.
 """

@@ -1,8 +1,8 @@
 """Labelled examples: a file of texts, or of pairs of texts, with one label or several each.
 
-In: JSONL, CSV or TSV, plain or packed (.gz). Out: `LabelledExamples`. Which fields hold text and label is found by their names
-and said; `--text-field`, `--pair-field` and `--label-field` decide otherwise. What cannot be used is told in one line that names
-the file, the line and the field.
+In: JSONL, CSV or TSV, plain or packed (.gz). Out: `LabelledExamples`. Which fields hold text and label is found by
+their names and said; `--text-field`, `--pair-field` and `--label-field` decide otherwise. What cannot be used is told
+in one line that names the file, the line and the field.
 
     {"text": "Where is my card?", "label": "card_arrival"}
     {"premise": "A man sleeps.", "hypothesis": "He is awake.", "label": "contradiction"}
@@ -293,8 +293,8 @@ def _check_no_scores(path: Path, field: str, examples: Sequence[LabelledText]) -
             if not _is_fraction(label):
                 continue
             raise BadInput(
-                f"{path}:{example.line}: the field {field!r} is {label}, a score and no label: similarity is learnt from "
-                "scores, classify from names; give names, or another --label-field"
+                f"{path}:{example.line}: the field {field!r} is {label}, a score and no label: similarity is learnt "
+                "from scores, classify from names; give names, or another --label-field"
             )
 
 
@@ -313,8 +313,8 @@ def _check_id(path: Path, line: int, record: Record, field: str | None, seen: di
     before = seen.setdefault(str(record[field]), line)
     if before != line:
         raise BadInput(
-            f"{path}:{line}: the {field} {record[field]!r} is that of line {before} too; leave one out, or, where it names "
-            f"a group of examples, give --group-field {field}"
+            f"{path}:{line}: the {field} {record[field]!r} is that of line {before} too; leave one out, or, where it "
+            f"names a group of examples, give --group-field {field}"
         )
 
 

@@ -1,13 +1,13 @@
-"""Texts and pairs of texts to the rows that a tuned model reads: in training, in evaluation and in use by this one function.
+"""Texts and pairs of texts to the rows that a tuned model reads: in training, evaluation and use by this one function.
 
-In: a tokenizer and texts. Out: `TextRows`. What opens, parts and closes a row is what the tokenizer itself puts there, so that
-stock transformers reads the same. A text that is longer than a row is read in windows that overlap:
+In: a tokenizer and texts. Out: `TextRows`. What opens, parts and closes a row is what the tokenizer itself puts there,
+so that stock transformers reads the same. A text that is longer than a row is read in windows that overlap:
 
     text    [CLS] the whole text [SEP]         or    [CLS] window 1 [SEP]    [CLS] window 2 [SEP]  …
     pair    [CLS] first [SEP] second [SEP]     or    [CLS] first [SEP] window 1 of the second [SEP]  …
 
-Of a pair the shorter text is whole in every window where it takes at most half of the row; else both go on together, side by
-side. No token is left out.
+Of a pair the shorter text is whole in every window where it takes at most half of the row; else both go on together,
+side by side. No token is left out.
 """
 
 from __future__ import annotations

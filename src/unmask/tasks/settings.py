@@ -1,4 +1,4 @@
-"""How a task is learnt where nobody says: learning rate by width, epochs by the number of examples, weights of rare labels.
+"""How a task is learnt where nobody says: learning rate by width, epochs by data size, weights of rare labels.
 
 In: what was asked for, and the sizes of model and data. Out: numbers, each a stated function of those.
 """
@@ -72,5 +72,5 @@ def class_weights(targets: Reals) -> tuple[float, ...] | None:
 
 
 def micro_batch_for(batch_size: int, processes: int, *, reproducible: bool) -> int:
-    """Examples in a micro-batch where nobody says: a step is cut among the processes, or in eight to be reproducible."""
+    """Examples in a micro-batch where nobody says: a step is cut among processes, or in eight to be reproducible."""
     return max(1, -(-batch_size // (max(REPRODUCIBLE, processes) if reproducible else processes)))
