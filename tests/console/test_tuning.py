@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 
 from rich.console import Console
@@ -13,7 +14,7 @@ FIGURE = Figure(0.8, 0.75, 0.85)
 
 
 def page(result: object) -> str:
-    console = Console(width=80, no_color=True, record=True, quiet=True)
+    console = Console(width=80, no_color=True, record=True, file=StringIO())
     console.print(draw_result(result))
     return console.export_text()
 

@@ -32,6 +32,8 @@ def test_a_run_goes_on_only_as_what_it_was(tuned: Path, files: dict[str, Path], 
     unmask.pretrain(data, out=tmp_path / "other", recipe="tiny", steps=1)
     with pytest.raises(BadInput, match="is a run of another kind; unmask pretrain --resume"):
         unmask.tune("classify", resume=tmp_path / "other")
+    with pytest.raises(BadInput, match="is a run of another kind; unmask tune classify --resume"):
+        unmask.pretrain(resume=tuned)
 
 
 def test_files_that_moved_are_asked_for(tuned: Path, start: Path, files: dict[str, Path], tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from unmask.tasks.calibration import calibration_error, mean_f1
 from unmask.tasks.classifier import Classifier
 from unmask.tasks.labelled import LabelledExamples, LabelledText
 from unmask.tasks.tune import TunedClassifier
+from unmask.training.machine.distributed import launched
 
 ERRORS = 20  # the surest of them
 CHUNK = 512  # texts that are asked about together
@@ -32,11 +33,15 @@ LEAST = 1e-12  # of a probability, for its logarithm
 
 
 def judge_tuning(tuned: TunedClassifier) -> Tuned:
-    """What came of a tuning; on test texts, where there are some. The run keeps it in `tuned.json`."""
+    """What came of a tuning; on test texts, where there are some. The run keeps it in `tuned.json`.
+
+    Of many processes the first judges and writes.
+    """
     run, learnt = tuned.run, tuned.learnt
+    _, rank = launched()
     classifier = Classifier(run.path)
     judged = None
-    if tuned.test is not None:
+    if tuned.test is not None and rank == 0:
         dev, train = (LabelledArrays(each, learnt.targets_of(each)) for each in (learnt.dev, learnt.train))
         test = LabelledArrays(tuned.test, learnt.targets_of(tuned.test))
         judged = judge(classifier, learnt.start, train, dev, test)
@@ -62,7 +67,8 @@ def judge_tuning(tuned: TunedClassifier) -> Tuned:
         next=next_commands(run.path, run.description, "finished"),
         weights_sha256=sha256_of(run.path / "model" / "model.safetensors"),
     )
-    write_json(run.path / RESULT, to_plain(asdict(result)))
+    if rank == 0:
+        write_json(run.path / RESULT, to_plain(asdict(result)))
     return result
 
 
@@ -84,7 +90,7 @@ def judge(
         also_in_train=sum((example.text, example.pair) in learnt for example in examples),
         accuracy=accuracy,
         macro_f1=macro,
-        loss=_loss(probabilities, true, several=several),
+        loss=_label_loss(probabilities, true, several=several),
         calibration_error=None if several else calibration_error(probabilities, true),
         baselines=tuple(
             JudgedBaseline(
@@ -174,14 +180,14 @@ def surest_errors(
             text=examples[n].text,
             pair=examples[n].pair,
             true=examples[n].labels,
-            said=tuple(labels[place] for place in np.flatnonzero(said[n])),
+            said=tuple(labels[place] for place in np.flatnonzero(said[n]).tolist()),
             probability=float(sureness[n]),
         )
         for n in surest.tolist()
     ]
 
 
-def _loss(probabilities: Reals, true: Flags, *, several: bool) -> float:
+def _label_loss(probabilities: Reals, true: Flags, *, several: bool) -> float:
     """Cross-entropy, nats a text or a decision."""
     logs = np.log(np.maximum(np.where(true, probabilities, 1 - probabilities), LEAST))
     return float(-logs.mean()) if several else float(-logs[true].sum() / len(true))

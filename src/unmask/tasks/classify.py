@@ -84,6 +84,8 @@ class Classifying:
         config.id2label = dict(enumerate(self.labels))
         config.label2id = {label: number for number, label in enumerate(self.labels)}
         config.problem_type = "multi_label_classification" if self.several else "single_label_classification"
+        if config.pad_token_id is None:  # by which left-to-right models find the last token
+            config.pad_token_id = load_tokenizer(self.start).pad_token_id
         if hasattr(config, "classifier_pooling"):
             config.classifier_pooling = "mean"  # masked training gives the first token nothing to do
         return config

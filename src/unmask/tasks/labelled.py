@@ -120,7 +120,7 @@ def read_labelled(path: Path, fields: FieldNames | None = None, **asked: str | N
             continue
         labels, several = _labels_in(path, line, record, names.label)
         kinds.setdefault(several, line)
-        group = None if names.group is None else str(_value(path, line, record, names.group))
+        group = None if names.group is None else str(_present_value(path, line, record, names.group))
         examples.append(LabelledText(line, texts[0], texts[1] if names.pair else None, labels, group))
     if len(kinds) > 1:
         raise BadInput(
@@ -134,7 +134,7 @@ def read_labelled(path: Path, fields: FieldNames | None = None, **asked: str | N
 def check_trainable(train: LabelledExamples) -> None:
     """Refuse what nothing can be learnt from: a handful of examples, or nothing to tell apart."""
     if len(train) < FEWEST:
-        raise BadInput(f"{train.path}: {_examples(len(train))}, too few to learn from; give at least {FEWEST}")
+        raise BadInput(f"{train.path}: {_count_examples(len(train))}, too few to learn from; give at least {FEWEST}")
     if len(train.labels) < 2:
         only = f"the label {train.labels[0]!r}" if train.labels else "no label"
         raise BadInput(
@@ -263,14 +263,14 @@ def _table(path: Path, file: IO[str], kind: str) -> Iterator[tuple[int, Record]]
         raise BadInput(f"{path}:{reader.line_num}: {error}") from error
 
 
-def _value(path: Path, line: int, record: Record, name: str) -> Any:
+def _present_value(path: Path, line: int, record: Record, name: str) -> Any:
     if record.get(name) is None:
         raise BadInput(f"{path}:{line}: has no field {name!r}")
     return record[name]
 
 
 def _text_in(path: Path, line: int, record: Record, name: str) -> str:
-    value = _value(path, line, record, name)
+    value = _present_value(path, line, record, name)
     if not isinstance(value, str):
         raise BadInput(f"{path}:{line}: the field {name!r} is no text")
     return value
@@ -278,7 +278,7 @@ def _text_in(path: Path, line: int, record: Record, name: str) -> str:
 
 def _labels_in(path: Path, line: int, record: Record, name: str) -> tuple[tuple[str, ...], bool]:
     """The labels of a record, and whether they are a list."""
-    value = _value(path, line, record, name)
+    value = _present_value(path, line, record, name)
     several = isinstance(value, list)
     values = value if several else [value]
     if any(isinstance(each, dict | list | None) for each in values) or "" in values:
@@ -318,5 +318,5 @@ def _check_id(path: Path, line: int, record: Record, field: str | None, seen: di
         )
 
 
-def _examples(count: int) -> str:
+def _count_examples(count: int) -> str:
     return f"{count:,} example{'' if count == 1 else 's'}"

@@ -142,7 +142,8 @@ def frame_of(tokenizer: PreTrainedTokenizerFast, vocabulary: Vocabulary, *, pair
     if not before and not after:
         return usual
     parts = (Special(tuple(c[0] for c in part), tuple(c[1] for c in part)) for part in (before, between, after))
-    return Frame(*parts, second=columns[ends[1][0]][1] if pair else 0)
+    opening, parting, closing = parts
+    return Frame(opening, parting, closing, second=columns[ends[1][0]][1] if pair else 0)
 
 
 def row_length(asked: int | None, model_length: int | None) -> int:

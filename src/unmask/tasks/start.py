@@ -72,7 +72,9 @@ def start_classifier(directory: Path, config: PreTrainedConfig, seed: int) -> Pr
     missing = set(report["missing_keys"])
     if lacking := sorted(name for name in missing if _is_encoder(name, model)):
         raise BadInput(f"{directory}: its weights lack {lacking[0]}; it is not a whole encoder")
-    names = missing | (set() if start_labels(directory) == tuple(config.id2label.values()) else _head_names(drawn))
+    names = missing | (
+        set() if start_labels(directory) == tuple((config.id2label or {}).values()) else _head_names(drawn)
+    )
     weights = dict(drawn.named_parameters())
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -89,7 +91,7 @@ def _is_encoder(name: str, model: PreTrainedModel) -> bool:
 def _head_names(drawn: PreTrainedModel) -> set[str]:
     """The weights whose size hangs on the number of labels."""
     config = copy.deepcopy(drawn.config)
-    config.num_labels += 1
+    config.num_labels = (config.num_labels or 0) + 1
     with torch.device("meta"), quiet_transformers():
         other = dict(AutoModelForSequenceClassification.from_config(config).named_parameters())
     return {name for name, parameter in drawn.named_parameters() if parameter.shape != other[name].shape}

@@ -55,9 +55,6 @@ class TunedClassifier:
 
 def new_request(places: Mapping[str, Path], given: Given) -> TuneRequest:
     """A run that is to begin."""
-    for name, meaning in (("model", "the model to start from"), ("train", "the labelled examples")):
-        if name not in places:
-            raise BadInput(f"{name.upper()} is missing: {meaning}; unmask tune classify MODEL TRAIN --out RUN")
     settings = TuneSettings(**_chosen(TuneSettings, given))
     reproducible = bool(given.get("reproducible", False))
     if settings.micro_batch is None:
@@ -103,7 +100,7 @@ def resumed_tuning(run: Path, kind: str, places: Mapping[str, Path], given: Give
 
 def tune_classifier(out: Path, request: TuneRequest) -> TunedClassifier:
     """Learn labels, or go on learning them."""
-    train = read_labelled(request.places["train"], **request.fields)
+    train = read_labelled(request.places["train"], None, **request.fields)
     check_trainable(train)
 
     others = {

@@ -62,19 +62,20 @@ def logits_of(
 ) -> Reals:
     """N C: the logits of texts, the mean over the windows of each; those of like length are computed together."""
     numbers = np.arange(len(rows.tokens)) if numbers is None else numbers
-    logits = np.zeros((len(numbers), model.config.num_labels))
+    labels = int(model.config.num_labels or 0)
+    logits: Reals = np.zeros((len(numbers), labels))
     was_training = model.training
     model.eval()
     try:
         for places, is_mine in world.padded_share(batches_by_length(rows.work[numbers], tokens=TOKENS, rows=ROWS)):
             found, owners = rows.rows_of(numbers[places])
             ids, real, types = rows.padded(found)
-            targets = np.zeros((len(places), logits.shape[1]))
+            targets = np.zeros((len(places), labels))
             answers = text_logits(model, LabelledBatch(ids=ids, real=real, types=types, owners=owners, targets=targets))
             if is_mine:
                 logits[places] = answers.double().cpu().numpy()
     finally:
         model.train(was_training)
     if world.size > 1:
-        logits = np.array(world.total(*logits.ravel().tolist())).reshape(logits.shape)
+        logits = np.array(world.total(*logits.ravel().tolist())).reshape(-1, labels)
     return logits
