@@ -23,7 +23,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 
-from unmask.evaluation.features import load_encoder, text_vectors
+from unmask.evaluation.features import text_vectors
+from unmask.inference.vectors import load_encoder
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.tasks.calibration import choose_thresholds, decide, macro_f1

@@ -18,9 +18,10 @@ from transformers import (
 )
 
 from unmask.errors import BadInput, Damaged
-from unmask.files import sha256_of
-from unmask.models.load import WEIGHTS, from_directory, quiet_transformers
+from unmask.files import json_digest, sha256_of
+from unmask.models.load import from_directory, quiet_transformers
 from unmask.models.locate import TASK
+from unmask.models.weights import weight_files
 from unmask.tasks.classifier import read_card
 
 
@@ -41,11 +42,9 @@ def start_labels(directory: Path) -> tuple[str, ...]:
 
 
 def weights_digest(directory: Path) -> str:
-    """The SHA-256 of a model's weights, or of the index of them."""
-    file = next((directory / name for name in WEIGHTS if (directory / name).is_file()), None)
-    if file is None:
-        raise BadInput(f"{directory}: has no weights, model.safetensors is missing")
-    return sha256_of(file)
+    """The SHA-256 of a model's weights, or of those of its shards."""
+    digests = [sha256_of(file) for file in weight_files(directory)]
+    return digests[0] if len(digests) == 1 else json_digest(digests)
 
 
 def draw_classifier(config: PreTrainedConfig, seed: int) -> PreTrainedModel:

@@ -12,6 +12,7 @@ from unmask.results import Predicted, Tuned, Written
 from unmask.verbs.arguments import Location, given_settings, path_of
 from unmask.verbs.commands import streamed, verb
 from unmask.verbs.lines import Answers, answer_texts, source_of
+from unmask.verbs.using import model_to_ask
 
 if TYPE_CHECKING:  # what is heavy is loaded when it is needed
     from unmask.inference.model import Model
@@ -48,6 +49,7 @@ def tune(
     device: str | None = None,
     precision: str | None = None,
     workers: int | None = None,
+    revision: str | None = None,
 ) -> Tuned:
     """Tune a model to a task on labelled examples, and judge it.
 
@@ -58,7 +60,7 @@ def tune(
 
     Args:
         task: What is learnt: classify.
-        model: A run, or any directory with an encoder of transformers.
+        model: A run, any directory with an encoder of transformers, or a name on the hub: org/name, or hf:name.
         train: The examples to learn from.
         out: The run directory to write.
         dev: Examples that choose the best moment; without them a tenth of train is held out.
@@ -81,13 +83,16 @@ def tune(
         device: Where to compute: auto (if not given), cpu, cuda or mps.
         precision: Of products: auto (if not given), float32, bfloat16 or float16.
         workers: Processes that prepare batches ahead; none by default on a CPU, two on a GPU.
+        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
     """
     run, goes_on = _run_to_tune(task, out, resume)
     check_writable(run)  # told before anything heavy is loaded
     named = given_settings(model=model, train=train, dev=dev, test=test)
     places = {name: Path(place) for name, place in named.items()}
+    if "model" in places:
+        places["model"] = _start_directory(places["model"], revision)
     if not goes_on:
-        _check_start(task, places)
+        _check_places(task, places)
     given = given_settings(
         text=text_field,
         pair=pair_field,
@@ -126,14 +131,18 @@ def _run_to_tune(task: str, out: Location | None, resume: Location | bool) -> tu
     return Path(out), resume and (Path(out) / DESCRIPTION).exists()
 
 
-def _check_start(task: str, places: dict[str, Path]) -> None:
-    """A wrong path is told before anything heavy is loaded."""
+def _start_directory(model: Path, revision: str | None) -> Path:
+    """Where the model is; a wrong path is told before anything heavy is loaded."""
+    from unmask.models.locate import model_directory
+
+    return model_directory(model, revision)
+
+
+def _check_places(task: str, places: dict[str, Path]) -> None:
+    """Refuse to begin without a model and examples."""
     for name, meaning in (("model", "which model to start from"), ("train", "which examples to learn from")):
         if name not in places:
             raise BadInput(f"{meaning}? unmask tune {task} MODEL TRAIN --out RUN")
-    from unmask.models.locate import model_directory
-
-    model_directory(places["model"])
 
 
 @verb
@@ -146,6 +155,7 @@ def predict(
     out: Location | None = None,
     device: str | None = None,
     precision: Literal["float32", "bfloat16", "float16"] = "float32",
+    revision: str | None = None,
 ) -> Iterator[Predicted | Written]:
     """Label texts with a tuned model, with calibrated probabilities.
 
@@ -154,21 +164,17 @@ def predict(
     code 3).
 
     Args:
-        model: A run of tune, or its model directory.
+        model: A run of tune, its model directory, or where that is on the hub: org/name, or hf:name.
         texts: Texts, a file of them (a text a line, or .jsonl), or - for standard input.
         field: The field of JSON lines that holds the text; if not given the one that the model was tuned on.
         out: A file to write, a line of JSON for each text; the same command goes on where it was stopped.
         device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
         precision: What products are computed in.
+        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
     """
     if not texts:
         raise BadInput("nothing to label: give a text, a file of texts, or - for standard input")
-    from unmask.models.locate import model_directory
-
-    model_directory(Path(model))  # a wrong path is told before anything heavy is loaded
-    from unmask.inference.model import load
-
-    asked = load(model, device=device, precision=precision)
+    asked = model_to_ask(model, device, precision, revision)
     return _labelled(asked, texts, field, path_of(out), precision)
 
 
