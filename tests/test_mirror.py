@@ -30,6 +30,7 @@ ELSEWHERE = {
     "corruption/rows.py": "corruption/test_schedule.py: rows of a mixture are those of its policies",
     "corruption/settings.py": "corruption/test_policy.py: settings and what is wrong with them",
     "errors.py": "test_cli.py: each kind has its line and its exit code",
+    "evaluation/baselines.py": "evaluation/test_judged.py",
     "inference/agree.py": "inference/test_fill.py: five hundred blanks in bounded work",
     "inference/blanks.py": "inference/test_fill.py: what is a blank",
     "inference/export/graph.py": "inference/export/test_export.py",
@@ -51,6 +52,11 @@ ELSEWHERE = {
     "tokens/store/readme.py": "tokens/test_prepare.py: the README is right and its code runs",
     "training/machine/allocator.py": "nobody: one call of the C library, which changes no number",
     "training/worker.py": "training/test_loader.py: real processes, killed on the way",
+    "tasks/export.py": "tasks/test_classify.py: it loads in stock transformers, and is asked as it was measured",
+    "tasks/feed.py": "tasks/test_classify.py: micro-batches change no loss",
+    "tasks/settings.py": "its examples, and tasks/test_classify.py",
+    "tasks/start.py": "tasks/test_classify.py: weights, heads, tuned again",
+    "tasks/validation.py": "tasks/test_classifier.py: what is said is what was measured",
     "verbs/arguments.py": "test_verbs.py and test_cli.py: what verbs take",
     "verbs/commands.py": "test_surface.py and test_cli.py",
     "verbs/data.py": "test_verbs.py and test_cli.py",
@@ -58,6 +64,7 @@ ELSEWHERE = {
     "verbs/environment.py": "planning/test_examination.py and verbs/test_shells.py",
     "verbs/hiding.py": "test_verbs.py and test_cli.py",
     "verbs/journey.py": "demo/test_journey.py",
+    "verbs/tuning.py": "tasks/test_tune.py and tasks/test_classifier.py",
     "verbs/using.py": "test_verbs.py and test_cli.py",
 }
 

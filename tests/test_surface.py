@@ -28,6 +28,8 @@ VERBS = [
     "search",
     "near",
     "generate",
+    "tune",
+    "predict",
     "export",
     "doctor",
     "completion",
@@ -90,6 +92,13 @@ RESULTS = {
     "Exported",
     "Generated",
     "Revealed",
+    "Predicted",
+    "Judged",
+    "JudgedLabel",
+    "JudgedBaseline",
+    "Confusion",
+    "SureError",
+    "Tuned",
 }
 ERRORS = {
     "UnmaskError",

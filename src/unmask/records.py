@@ -200,3 +200,36 @@ class Batch:
 
 BY_ROW = ("ids", "positions", "documents", "numbers", "order", "weights", "labels")
 BY_PREDICTION = ("targets", "edges")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledBatch:
+    """Labelled texts, each in one row or in several."""
+
+    ids: Integers  # R L
+    real: Integers  # R L: 1 where a token is, 0 where a row is padded
+    types: Integers | None  # R L: 1 in the second text of a pair; none where the model is not told
+    owners: Integers  # R: the text each row is of, ascending from 0
+    targets: Reals  # B C: 1 where a label holds
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens there are to learn from."""
+        return int(self.real.sum())
+
+    @property
+    def predictions(self) -> int:
+        """How many texts are to be labelled."""
+        return len(self.targets)
+
+    def cut(self, splits: int) -> Iterator[LabelledBatch]:
+        """The same texts in so many parts, or in as many as there are."""
+        for texts in np.array_split(np.arange(len(self.targets)), min(splits, len(self.targets))):
+            rows = np.flatnonzero((self.owners >= texts[0]) & (self.owners <= texts[-1]))
+            yield LabelledBatch(
+                ids=self.ids[rows],
+                real=self.real[rows],
+                types=None if self.types is None else self.types[rows],
+                owners=self.owners[rows] - texts[0],
+                targets=self.targets[texts],
+            )

@@ -50,7 +50,7 @@ def complete_in_bash(scripts: Path, *words: str, cwd: Path | None = None) -> lis
 
 def test_bash_completes_commands_options_and_values(scripts: Path) -> None:
     assert complete_in_bash(scripts, "unmask", "") == [*COMMANDS, "--help", "--version"]
-    assert complete_in_bash(scripts, "unmask", "pre") == ["prepare", "pretrain"]
+    assert complete_in_bash(scripts, "unmask", "pre") == ["prepare", "pretrain", "predict"]
     assert complete_in_bash(scripts, "unmask", "pretrain", "data", "--prec") == ["--precision"]
     assert complete_in_bash(scripts, "unmask", "pretrain", "--precision", "") == [
         "auto",
@@ -83,7 +83,7 @@ def test_fish_completes_commands_options_and_values(scripts: Path) -> None:
         assert done.stderr == ""
         return [found.partition("\t")[0] for found in done.stdout.splitlines()]
 
-    assert complete("unmask pre") == ["prepare", "pretrain"]
+    assert complete("unmask pre") == ["predict", "prepare", "pretrain"]
     assert complete("unmask pretrain --prec") == ["--precision"]
     assert complete("unmask pretrain --precision bf") == ["bfloat16"]
     assert complete("unmask completion z") == ["zsh"]

@@ -27,6 +27,7 @@ from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
 from unmask.console.scoring import draw_consistency, draw_probe, draw_rescored, draw_scored
 from unmask.console.searching import draw_embedded, draw_indexed, draw_near, draw_searched, draw_vectors_written
+from unmask.console.tuning import draw_predicted, draw_tuned
 from unmask.console.writing import draw_generated
 from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.files import free_place
@@ -49,6 +50,7 @@ from unmask.results import (
     Indexed,
     NearTexts,
     Planned,
+    Predicted,
     Prepared,
     ProbeResult,
     Rescored,
@@ -58,6 +60,7 @@ from unmask.results import (
     Searched,
     Shown,
     Trained,
+    Tuned,
     VectorsWritten,
     Verified,
     Written,
@@ -300,6 +303,10 @@ draw_result.register(NearTexts, draw_near)
 @draw_result.register
 def _(result: Searched) -> RenderableType:
     return Coloured(lambda width, colour: draw_searched(result, width=width, colour=colour))
+
+
+draw_result.register(Tuned, draw_tuned)
+draw_result.register(Predicted, draw_predicted)
 
 
 @draw_result.register

@@ -5,6 +5,7 @@ In: one value for each hidden token, and the document it stands in. Out: their m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import nan, sqrt
 
 import numpy as np
@@ -13,6 +14,9 @@ from scipy.stats import binomtest, t
 
 from unmask.records import Integers, Reals
 from unmask.results import Figure
+
+RESAMPLES = 1_000  # samples that an interval is taken from
+RESAMPLED = 1 << 22  # numbers drawn at once
 
 
 def mean_figure(values: NDArray[np.floating], documents: Integers) -> Figure:
@@ -83,3 +87,24 @@ def wilson_figure(right: int, total: int) -> Figure:
         return Figure(nan, nan, nan)
     interval = binomtest(right, total).proportion_ci(0.95, "wilson")
     return Figure(right / total, float(interval.low), float(interval.high))
+
+
+def resampled_figure(counts: Reals, clusters: Integers, statistic: Callable[[Reals], Reals]) -> Figure:
+    """A statistic of summed counts, N K, with the interval of 1,000 samples of as many clusters, with replacement.
+
+    The statistic takes sums over texts, … K, and gives one number for each.
+    """
+    _, places = np.unique(clusters, return_inverse=True)
+    sums = np.zeros((int(places.max(initial=-1)) + 1, counts.shape[1]))
+    np.add.at(sums, places, counts)
+    value = float(statistic(sums.sum(0)))
+    if len(sums) < 2:
+        return Figure(value, nan, nan)
+    draw = np.random.default_rng(0)
+    at_once = max(1, RESAMPLED // len(sums))
+    values = []
+    for begin in range(0, RESAMPLES, at_once):
+        times = draw.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=min(at_once, RESAMPLES - begin))
+        values.append(statistic(times @ sums))
+    low, high = np.quantile(np.concatenate(values), (0.025, 0.975))
+    return Figure(value, float(low), float(high))

@@ -31,7 +31,7 @@ from transformers import (
 from transformers.utils import logging
 
 from unmask.errors import BadInput, Damaged
-from unmask.models.locate import model_directory
+from unmask.models.locate import TASK, model_directory
 from unmask.models.weights import weight_shapes
 from unmask.records import Vocabulary
 from unmask.tokens.tokenizer.load import NOT_RUN, load_tokenizer, vocabulary_of
@@ -147,6 +147,9 @@ def _config(directory: Path, settings: dict[str, Any], *, permuted: bool) -> Pre
         config: PreTrainedConfig = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # each family looks at its settings in its own way
         raise Damaged(f"{directory / 'config.json'}: not the settings of a {kind}: {_reason(error)}") from error
+    if any(name.endswith("ForSequenceClassification") for name in config.architectures or ()):
+        use = f"unmask predict {directory} TEXT asks it" if (directory / TASK).is_file() else "it labels texts"
+        raise BadInput(f"{directory}: is tuned for classification and has no head that fills blanks; {use}")
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING and not (permuted and kind == PERMUTED):
         raise BadInput(f"{directory}: {kind} is not a masked language model, it has no head that fills blanks")
     return config

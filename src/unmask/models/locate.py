@@ -10,9 +10,10 @@ from pathlib import Path
 from unmask.errors import BadInput
 from unmask.files import missing_path, path_kind
 from unmask.models.hub import fetch_model, hub_name
-from unmask.runs.commands import resume_command, train_command
+from unmask.runs.commands import PRETRAIN, resume_command, train_command
 from unmask.runs.directory import read_description
 
+TASK = "task.json"  # of a tuned model: what it was tuned for, and what asking it takes
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json")  # the second where a tokenizer has files of another kind
 
 
@@ -33,9 +34,10 @@ def model_directory(path: Path, revision: str | None = None) -> Path:
             f"{path}: is a file; give a run or a model directory (`unmask runs` lists the runs below a folder)"
         )
     if (path / "run.json").exists():
-        read_description(path)
+        description = read_description(path)
         if not (path / "model").is_dir():
-            raise BadInput(f"{path}: has no model yet; {resume_command(path)} trains it to its end")
+            again = resume_command(path, description.get("kind", PRETRAIN))
+            raise BadInput(f"{path}: has no model yet; {again} trains it to its end")
     for directory in (path, path / "model"):
         if (directory / "config.json").is_file():
             return directory

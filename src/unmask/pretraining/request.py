@@ -19,7 +19,7 @@ from unmask.pretraining.lengths import parse_lengths
 from unmask.pretraining.pretrain import FLAGS
 from unmask.pretraining.recipes import DEFAULT_SIZE, recipe_named
 from unmask.pretraining.settings import PretrainSettings, Recipe
-from unmask.runs.commands import quoted_path, resume_command
+from unmask.runs.commands import PRETRAIN, quoted_path, resume_command
 from unmask.runs.directory import read_description, refuse_other_run
 from unmask.tokens.spans.phrases import read_phrases
 from unmask.tokens.store.dataset import Dataset
@@ -117,6 +117,8 @@ def _check_shards(settings: PretrainSettings, processes: int) -> None:
 def resumed_request(run: Path, data: Path | None, given: Given) -> PretrainRequest:
     """A run that is to go on: what it was, and what was given now of all that may change."""
     description = read_description(run)
+    if (kind := description.get("kind", PRETRAIN)) != PRETRAIN:
+        raise BadInput(f"{run}: is a run of another kind; {resume_command(run, kind)} goes on with it")
     given = {name: value for name, value in given.items() if (name, value) != ("precision", AUTO)}  # it has its own
     data = data or recorded_data(run, description)
     asked = _asked_recipe(recorded_recipe(run, description), given)

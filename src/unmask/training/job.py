@@ -174,6 +174,7 @@ class Job:
     steps_an_epoch: float
     micro_batches: int  # in a step
     stage_ends: tuple[float, ...] = (1.0,)  # shares of the run up to which steps take alike long
+    validation_sample: int | None = None  # tokens of a validation on the way; if none, a share of what is trained on
     skip_spikes: bool = False
     cpu_kernels: bool = False  # whether its layers have a shorter way on a CPU, where bfloat16 may be the faster
     flags: Mapping[str, str] = field(default_factory=dict)  # that the settings are asked for by, by their dotted names

@@ -129,7 +129,9 @@ class Session:
 
     @property
     def sample(self) -> int:
-        """Tokens of a validation: a share of what the run was to train on when it began."""
+        """Tokens of a validation: as the job says, or a share of what the run was to train on when it began."""
+        if self.job.validation_sample is not None:
+            return self.job.validation_sample
         fewest, most = VALIDATION_TOKENS
         return min(most, max(fewest, int(self.steps * self.job.tokens_a_step * VALIDATION_SHARE)))
 

@@ -30,7 +30,7 @@ from unmask.results import Written, to_plain
 
 Result = TypeVar("Result")
 Answers = Iterable[Sequence[Result] | BadInput]  # for each text its results, or what is wrong with it
-Answer = Callable[[list[str]], Answers[Result]]
+Answer = Callable[[list[Any]], Answers[Result]]  # of texts or, where a pair is asked for, of pairs
 
 CHUNK = 1 << 16  # bytes read at a time, at the most: less where a pipe has no more to give yet
 FILE_CHUNK = 1 << 19  # of a file: enough rows to put those of like length together
@@ -45,12 +45,14 @@ class TextSource:
 
     path: Path | None  # None is standard input
     field: str | None  # of JSON lines; None is a text a line
+    pair: str | None = None  # the field of a second text, where texts come two by two
 
     @classmethod
-    def of(cls, path: Path | None, field: str | None = None) -> TextSource:
+    def of(cls, path: Path | None, field: str | None = None, pair: str | None = None) -> TextSource:
         """A file, by its suffix, or standard input."""
         suffixes = [] if path is None else [suffix for suffix in path.suffixes if suffix != ".gz"]
-        return cls(path, TEXT_FIELD if field is None and suffixes[-1:] and suffixes[-1] in JSON_LINES else field)
+        is_json = bool(suffixes) and suffixes[-1] in JSON_LINES
+        return cls(path, TEXT_FIELD if field is None and is_json else field, pair)
 
     def chunks(self) -> Iterator[list[tuple[int, bytes]]]:
         """Lines with their numbers, so many as are worth answering together."""
@@ -63,8 +65,8 @@ class TextSource:
                 yield lines
                 step(sum(len(line) + 1 for _, line in lines))
 
-    def text_of(self, line: bytes) -> str | BadInput:
-        """The text of a line, or what is wrong with it."""
+    def text_of(self, line: bytes) -> str | tuple[str, str] | BadInput:
+        """The text of a line, or the pair of texts, or what is wrong with it."""
         try:
             text = line.decode("utf-8-sig").strip()
         except UnicodeDecodeError as error:
@@ -77,10 +79,12 @@ class TextSource:
             return BadInput("not JSON")
         if not isinstance(record, dict):
             return BadInput("not a JSON object")
-        if not isinstance(found := record.get(self.field), str):
-            reason = f"the field {self.field!r} is no text" if self.field in record else f"no field {self.field!r}"
-            return BadInput(f"{reason} (--field names another)")
-        return found
+        for name in (self.field, self.pair):
+            if name is not None and not isinstance(record.get(name), str):
+                reason = f"the field {name!r} is no text" if name in record else f"no field {name!r}"
+                return BadInput(f"{reason} (--field names another)" if name == self.field else reason)
+        text = str(record[self.field])
+        return text if self.pair is None else (text, str(record[self.pair]))
 
 
 @dataclass
@@ -114,6 +118,7 @@ def answer_texts(
     *,
     done: str,
     field: str | None = None,
+    pair: str | None = None,
     out: Path | None = None,
     settings: Mapping[str, Any] | None = None,
     source: TextSource | None = None,
@@ -123,7 +128,7 @@ def answer_texts(
     With `out` they are written there and only what was written is given back; `settings` is what a command that goes on
     must agree with. A `source` stands for the texts, where its lines are not read as those of other files are.
     """
-    source = source or source_of(texts, field)
+    source = source or source_of(texts, field, pair)
     if out is not None:
         if source is None or source.path is None:
             raise BadInput(f"--out {out}: results are kept for a file of texts; give one")
@@ -138,16 +143,16 @@ def answer_texts(
         yield from results
 
 
-def source_of(texts: Sequence[str], field: str | None = None) -> TextSource | None:
+def source_of(texts: Sequence[str], field: str | None = None, pair: str | None = None) -> TextSource | None:
     """The file or the standard input that stands for texts; None where they are the texts themselves."""
     if tuple(texts) == ("-",):
-        return TextSource.of(None, field)
+        return TextSource.of(None, field, pair)
     files = [text for text in texts if os.path.isfile(text)]  # noqa: PTH113  Path.is_file raises for a long text
     if not files:
         return None
     if len(texts) > 1:
         raise BadInput(f"{files[0]}: is a file, and there is more than it; give one file, or texts")
-    return TextSource.of(Path(files[0]), field)
+    return TextSource.of(Path(files[0]), field, pair)
 
 
 def answer_lines(answer: Answer[Result], done: str, source: TextSource | None = None) -> Iterator[Result]:
@@ -167,7 +172,7 @@ def _answered(
         texts = {number: source.text_of(line) for number, line in lines if number > after}
         texts = {number: text for number, text in texts.items() if text}
         refusals.total += len(texts)
-        good = [text for text in texts.values() if isinstance(text, str)]
+        good = [text for text in texts.values() if not isinstance(text, BadInput)]
         answers = iter(answer(good) if good else ())
         for number, text in texts.items():
             results = text if isinstance(text, BadInput) else next(answers)

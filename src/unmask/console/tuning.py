@@ -1,0 +1,99 @@
+"""Tuned models and what they say, for people in a terminal.
+
+In: results. Out: pages at 80 columns, without colour too.
+"""
+
+from __future__ import annotations
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from unmask.console.layout import draw_page, draw_table, fact_line, next_commands, title_line
+from unmask.quantities import format_bar, format_duration, format_probability, with_interval
+from unmask.results import Judged, Predicted, Tuned
+
+LABELS = 12  # that are shown, the worst of them where there are more
+MISTAKES = 5  # confusions that are shown
+SHOWN = 5  # probabilities of a text
+FEW = 100  # test texts, below which one more or less moves a figure by a point
+
+
+def draw_tuned(result: Tuned) -> RenderableType:
+    """A tuned model: what it learnt from, how well it does, beside what, and where it errs."""
+    moment = "the last" if result.step == result.steps else "the best on dev"
+    rows = [
+        ("learnt from", f"{result.train:,}", f"texts with {len(result.labels):,} labels"),
+        ("held out (dev)", f"{result.dev:,}", f"accuracy {result.figures['accuracy']:.1%}"),
+        ("step", f"{result.step:,}", f"of {result.steps:,}, {moment}; lr {result.lr:.1e}, {result.precision}"),
+        ("temperature", f"{result.temperature:.2f}", "chosen on dev" + "; and thresholds" * result.several),
+    ]
+    return draw_page(
+        title_line("Tuned", result.model, f"to {result.task}; {format_duration(result.seconds)} of steps"),
+        draw_table(("", "", ""), rows, numbers=(1,)),
+        *([_without_test()] if result.test is None else _judged(result.test)),
+        fact_line("sha256", result.weights_sha256),
+        next_commands(result.next),
+    )
+
+
+def _without_test() -> RenderableType:
+    line = "No --test: what was chosen on dev looks better there than it is. Hold texts out that nothing is chosen on."
+    return Padding(Text(line, style="yellow"), (0, 1))
+
+
+def _judged(test: Judged) -> list[RenderableType]:
+    """The figures of test, the labels and the mistakes."""
+    ways = [("this model", test.accuracy, test.macro_f1), *((b.name, b.accuracy, b.macro_f1) for b in test.baselines)]
+    rows = [(name, *with_interval(accuracy, ".1%"), *with_interval(macro, ".1%")) for name, accuracy, macro in ways]
+    heads = (f"on {test.examples:,} test texts", "accuracy", "95 % interval", "macro F1", "95 % interval")
+    worst = sorted(test.labels, key=lambda label: label.f1)[:LABELS]
+    shown = [label for label in test.labels if label in worst]
+    labels = [
+        (label.label, f"{label.examples:,}", f"{label.precision:.1%}", f"{label.recall:.1%}", f"{label.f1:.1%}")
+        for label in shown
+    ]
+    title = "label" if len(shown) == len(test.labels) else f"worst of {len(test.labels)} labels"
+    sections: list[RenderableType] = [
+        draw_table(heads, rows, numbers=(1, 2, 3, 4)),
+        draw_table((title, "texts", "precision", "recall", "F1"), labels, numbers=(1, 2, 3, 4)),
+    ]
+    mistakes = [each for each in test.confusions if each.true != each.said][:MISTAKES]
+    if mistakes and len(test.labels) > 2:
+        table = [(each.true, each.said, f"{each.count:,}") for each in mistakes]
+        sections.append(draw_table(("most often", "taken for", "times"), table, numbers=(2,)))
+    return [*sections, *_notes(test)]
+
+
+def _notes(test: Judged) -> list[RenderableType]:
+    """What to mind of the figures."""
+    lines = []
+    if test.calibration_error is not None:
+        lines.append(f"How sure it is and how often it is right differ by {test.calibration_error:.1%} on average.")
+    if test.also_in_train:
+        lines.append(f"{test.also_in_train:,} of the test texts are among those learnt from: the figures flatter.")
+    if test.empty:
+        lines.append(f"{test.empty:,} test lines without text are left out.")
+    if test.examples < FEW:
+        lines.append(f"Only {test.examples:,} test texts: each of them moves the figures by more than a point.")
+    if test.errors:
+        lines.append(
+            f"The {len(test.errors)} surest errors are in tuned.json, to be read: some may be errors of the labels."
+        )
+    return [Padding(Text(" ".join(lines)), (0, 1))] if lines else []
+
+
+def draw_predicted(result: Predicted) -> RenderableType:
+    """A text and its likeliest labels."""
+    said = ", ".join(result.labels) or "none of the labels"
+    head = Text.assemble(
+        (said, "bold green"), "  ", result.text if len(result.text) <= 200 else f"{result.text[:200]}…"
+    )
+    if result.pair is not None:
+        head.append(f"  |  {result.pair[:200]}")
+    ranked = sorted(result.probabilities.items(), key=lambda item: -item[1])[:SHOWN]
+    rows = [(label, format_probability(share), format_bar(share)) for label, share in ranked]
+    reading = f"{result.tokens_read:,} tokens in {result.windows:,} windows"
+    return draw_page(
+        head, draw_table(("", "", ""), rows, numbers=(1,)), *([Text(f"  {reading}")] * (result.windows > 1))
+    )

@@ -1,0 +1,193 @@
+"""How well a tuned model labels texts, beside what simpler ways come to, with intervals.
+
+In: a tuning that is finished, and test texts. Out: `Tuned`, with figures, a table of labels, the confusions and the
+surest errors. The model is asked by the same function as by `unmask predict`: what it says of a text there is what was
+measured here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from unmask.evaluation.baselines import LabelledArrays, baseline_decisions
+from unmask.evaluation.intervals import resampled_figure
+from unmask.files import sha256_of, write_json
+from unmask.progress import task
+from unmask.records import Flags, Integers, Reals
+from unmask.results import Confusion, Figure, Judged, JudgedBaseline, JudgedLabel, SureError, Tuned, to_plain
+from unmask.runs.commands import next_commands
+from unmask.tasks.calibration import calibration_error, mean_f1
+from unmask.tasks.classifier import Classifier
+from unmask.tasks.labelled import LabelledExamples, LabelledText
+from unmask.tasks.tune import TunedClassifier
+from unmask.training.machine.distributed import launched
+
+ERRORS = 20  # the surest of them
+CHUNK = 512  # texts that are asked about together
+RESULT = "tuned.json"  # in the run directory
+LEAST = 1e-12  # of a probability, for its logarithm
+
+
+def judge_tuning(tuned: TunedClassifier) -> Tuned:
+    """What came of a tuning; on test texts, where there are some. The run keeps it in `tuned.json`.
+
+    Of many processes the first judges and writes.
+    """
+    run, learnt = tuned.run, tuned.learnt
+    _, rank = launched()
+    classifier = Classifier(run.path)
+    judged = None
+    if tuned.test is not None and rank == 0:
+        dev, train = (LabelledArrays(each, learnt.targets_of(each)) for each in (learnt.dev, learnt.train))
+        test = LabelledArrays(tuned.test, learnt.targets_of(tuned.test))
+        judged = judge(classifier, learnt.start, train, dev, test)
+    result = Tuned(
+        path=run.path,
+        model=run.path / "model",
+        task=classifier.card.task,
+        start=learnt.start,
+        labels=learnt.labels,
+        several=learnt.several,
+        fields=learnt.train.fields._asdict(),
+        train=len(learnt.train),
+        dev=len(learnt.dev),
+        parameters=run.parameters,
+        lr=learnt.lr,
+        steps=run.steps,
+        step=run.step,
+        seconds=run.seconds,
+        precision=run.description["computing"]["precision"],
+        temperature=classifier.card.temperature,
+        figures=dict(run.figures),
+        test=judged,
+        next=next_commands(run.path, run.description, "finished"),
+        weights_sha256=sha256_of(run.path / "model" / "model.safetensors"),
+    )
+    if rank == 0:
+        write_json(run.path / RESULT, to_plain(asdict(result)))
+    return result
+
+
+def judge(
+    classifier: Classifier, start: Path, train: LabelledArrays, dev: LabelledArrays, test: LabelledArrays
+) -> Judged:
+    """Figures of a tuned model on test texts, and those of the baselines on the same."""
+    several, examples, true = classifier.card.several, test.examples.examples, test.targets > 0
+    probabilities = ask_examples(classifier, test.examples)
+    said = classifier.decisions(probabilities)
+    clusters = clusters_of(examples)
+    others = baseline_decisions(start, train, dev, test, several=several)
+    accuracy, macro = label_figures(said, true, clusters)
+    learnt = {(example.text, example.pair) for example in train.examples.examples}
+    return Judged(
+        data=test.examples.path,
+        examples=len(examples),
+        empty=test.examples.empty,
+        also_in_train=sum((example.text, example.pair) in learnt for example in examples),
+        accuracy=accuracy,
+        macro_f1=macro,
+        loss=_label_loss(probabilities, true, several=several),
+        calibration_error=None if several else calibration_error(probabilities, true),
+        baselines=tuple(
+            JudgedBaseline(
+                name=name, **dict(zip(("accuracy", "macro_f1"), label_figures(each, true, clusters), strict=True))
+            )
+            for name, each in others.items()
+        ),
+        labels=tuple(judge_labels(classifier.card.labels, said, true)),
+        confusions=() if several else tuple(confusions_of(classifier.card.labels, said, true)),
+        errors=tuple(surest_errors(classifier.card.labels, examples, probabilities, said, true, several=several)),
+    )
+
+
+def ask_examples(classifier: Classifier, examples: LabelledExamples) -> Reals:
+    """N C: the probabilities of labelled texts, as `predict` gives them."""
+    answers: list[Reals] = []
+    with task("Judging on the test texts", total=len(examples)) as step:
+        for begin in range(0, len(examples), CHUNK):
+            chunk = examples.examples[begin : begin + CHUNK]
+            pairs = None if examples.fields.pair is None else [example.pair or "" for example in chunk]
+            answers.append(classifier.probabilities(classifier.read([example.text for example in chunk], pairs)))
+            step(len(chunk))
+    return np.concatenate(answers)
+
+
+def clusters_of(examples: Sequence[LabelledText]) -> Integers:
+    """N: what was sampled as one: each text for itself, or all of a group."""
+    names = [f"{example.line}" if example.group is None else f"group {example.group}" for example in examples]
+    return np.unique(names, return_inverse=True)[1].astype(np.int64)
+
+
+def label_figures(said: Flags, true: Flags, clusters: Integers) -> tuple[Figure, Figure]:
+    """The accuracy and the macro F1, with intervals from samples of the texts, or of their groups."""
+    right = (said == true).all(1)
+    counts = np.concatenate([np.ones((len(said), 1)), right[:, None], said & true, said & ~true, ~said & true], axis=1)
+
+    def accuracy(sums: Reals) -> Reals:
+        shares: Reals = sums[..., 1] / np.maximum(sums[..., 0], 1)
+        return shares
+
+    def macro(sums: Reals) -> Reals:
+        return mean_f1(sums[..., 2:].reshape(*sums.shape[:-1], 3, said.shape[1]))
+
+    return resampled_figure(counts, clusters, accuracy), resampled_figure(counts, clusters, macro)
+
+
+def judge_labels(labels: Sequence[str], said: Flags, true: Flags) -> list[JudgedLabel]:
+    """Precision, recall and F1 of each label."""
+    right, wrong, missed = (flags.sum(0) for flags in (said & true, said & ~true, ~said & true))
+    return [
+        JudgedLabel(
+            label=label,
+            examples=int(right[n] + missed[n]),
+            precision=float(right[n] / max(1, right[n] + wrong[n])),
+            recall=float(right[n] / max(1, right[n] + missed[n])),
+            f1=float(2 * right[n] / max(1, 2 * right[n] + wrong[n] + missed[n])),
+        )
+        for n, label in enumerate(labels)
+    ]
+
+
+def confusions_of(labels: Sequence[str], said: Flags, true: Flags) -> list[Confusion]:
+    """Every pair of a label and what was said instead of it, the most frequent first; what is right too."""
+    counts = true.T.astype(np.int64) @ said.astype(np.int64)
+    places = np.argwhere(counts)
+    ranked = sorted(places.tolist(), key=lambda place: (-int(counts[place[0], place[1]]), place))
+    return [Confusion(true=labels[one], said=labels[other], count=int(counts[one, other])) for one, other in ranked]
+
+
+def surest_errors(
+    labels: Sequence[str],
+    examples: Sequence[LabelledText],
+    probabilities: Reals,
+    said: Flags,
+    true: Flags,
+    *,
+    several: bool,
+) -> list[SureError]:
+    """The twenty texts that it was surest of and wrong about, to be read: some will be errors of the labels."""
+    doubt = np.where(true, 1 - probabilities, probabilities)
+    sureness = np.where(said != true, doubt, 0.0).max(1) if several else probabilities.max(1)
+    wrong = np.flatnonzero((said != true).any(1))
+    surest = wrong[np.argsort(-sureness[wrong], kind="stable")][:ERRORS]
+    return [
+        SureError(
+            line=examples[n].line,
+            text=examples[n].text,
+            pair=examples[n].pair,
+            true=examples[n].labels,
+            said=tuple(labels[place] for place in np.flatnonzero(said[n]).tolist()),
+            probability=float(sureness[n]),
+        )
+        for n in surest.tolist()
+    ]
+
+
+def _label_loss(probabilities: Reals, true: Flags, *, several: bool) -> float:
+    """Cross-entropy, nats a text or a decision."""
+    logs = np.log(np.maximum(np.where(true, probabilities, 1 - probabilities), LEAST))
+    return float(-logs.mean()) if several else float(-logs[true].sum() / len(true))

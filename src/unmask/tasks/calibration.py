@@ -1,0 +1,101 @@
+"""Logits to probabilities that can be believed, and to decisions.
+
+In: logits and labels of held-out texts. Out: a temperature by which logits are divided (Guo et al. 2017) and, where a
+text may have several labels, a threshold for each: both chosen on what is held out, and kept.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_softmax, softmax
+
+from unmask.records import Flags, Reals
+
+TEMPERATURES = (0.05, 20.0)  # between which one is looked for
+THRESHOLDS = np.arange(0.05, 0.96, 0.05)
+BINS = 15  # of the calibration error
+
+
+def probabilities_of(logits: Reals, *, several: bool, temperature: float = 1.0) -> Reals:
+    """N C: the probabilities of labels: of one they add up to 1, several are each for itself."""
+    scaled = logits / temperature
+    probabilities: Reals = expit(scaled) if several else softmax(scaled, axis=1)
+    return probabilities
+
+
+def mean_loss(logits: Reals, targets: Reals, *, several: bool, temperature: float = 1.0) -> float:
+    """Cross-entropy, nats a text or, where there are several labels, nats a decision."""
+    scaled = logits / temperature
+    if several:
+        return float(np.mean(np.logaddexp(0, np.where(targets > 0, -scaled, scaled))))
+    return float(-np.mean((log_softmax(scaled, axis=1) * targets).sum(1)))
+
+
+def fit_temperature(logits: Reals, targets: Reals, *, several: bool) -> float:
+    """The temperature at which the held-out labels are likeliest: above 1 where a model is too sure of itself."""
+    if not len(logits):
+        return 1.0
+
+    def loss(log_temperature: float) -> float:
+        return mean_loss(logits, targets, several=several, temperature=float(np.exp(log_temperature)))
+
+    best = minimize_scalar(loss, bounds=tuple(np.log(TEMPERATURES)), method="bounded")
+    return float(np.exp(best.x))
+
+
+def choose_thresholds(probabilities: Reals, targets: Reals) -> Reals:
+    """C: for each label the threshold with the best F1; 0.5, or the one nearest to it, where several are as good.
+
+    >>> choose_thresholds(np.array([[0.9], [0.4], [0.2]]), np.array([[1.0], [1.0], [0.0]])).round(2).tolist()
+    [0.4]
+    """
+    chosen = np.full(targets.shape[1], 0.5)
+    nearest_first = THRESHOLDS[np.argsort(np.abs(THRESHOLDS - 0.5), kind="stable")]
+    for label in range(targets.shape[1]):
+        true = targets[:, label] > 0
+        scores = [_one_f1(probabilities[:, label] >= threshold - 1e-9, true) for threshold in nearest_first]
+        if max(scores) > 0:
+            chosen[label] = nearest_first[int(np.argmax(scores))]
+    return chosen
+
+
+def decide(probabilities: Reals, thresholds: Reals | None) -> Flags:
+    """N C: the likeliest label or, with thresholds, every label that reaches its own."""
+    if thresholds is not None:
+        flags: Flags = probabilities >= thresholds - 1e-9
+        return flags
+    best: Flags = np.arange(probabilities.shape[1]) == probabilities.argmax(1)[:, None]
+    return best
+
+
+def macro_f1(decisions: Flags, true: Flags) -> float:
+    """The mean of the F1 of all labels that are there or were said, each as important as the others."""
+    return float(mean_f1(np.stack([decisions & true, decisions & ~true, ~decisions & true]).sum(1).astype(np.float64)))
+
+
+def mean_f1(counts: Reals) -> Reals:
+    """From right, wrong and missed of each label, … 3 C, the mean of their F1; labels that never occur are left out."""
+    right, wrong, missed = counts[..., 0, :], counts[..., 1, :], counts[..., 2, :]
+    total = 2 * right + wrong + missed
+    scores = np.where(total > 0, 2 * right / np.maximum(total, 1), 0.0)
+    mean: Reals = scores.sum(-1) / np.maximum((total > 0).sum(-1), 1)
+    return mean
+
+
+def calibration_error(probabilities: Reals, true: Flags) -> float:
+    """How far the sureness of what is said is from how often it is right, on average (ECE, 15 bins).
+
+    >>> calibration_error(np.array([[0.8, 0.2]] * 5), np.array([[True, False]] * 4 + [[False, True]])).__round__(6)
+    0.0
+    """
+    sureness = probabilities.max(1)
+    right = true[np.arange(len(true)), probabilities.argmax(1)]
+    bins = np.minimum((sureness * BINS).astype(int), BINS - 1)
+    counts = np.bincount(bins, minlength=BINS)
+    gaps = np.bincount(bins, weights=sureness - right, minlength=BINS)
+    return float(np.abs(gaps).sum() / max(1, counts.sum()))
+
+
+def _one_f1(said: Flags, true: Flags) -> float:
+    return 2 * float((said & true).sum()) / max(1.0, float(said.sum() + true.sum()))

@@ -1,0 +1,76 @@
+"""How a task is learnt where nobody says: learning rate by width, epochs by data size, weights of rare labels.
+
+In: what was asked for, and the sizes of model and data. Out: numbers, each a stated function of those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unmask.errors import BadInput
+from unmask.records import Reals
+
+PRETRAINED, SCRATCH = "pretrained", "scratch"  # what a run starts from
+WIDTH, LR, MOST_LR = 768, 3e-5, 1e-3  # of base-size encoders; narrower ones bear more, up to this
+STEPS, EPOCHS = 500, (3, 50)  # a run has about so many steps, and between so many epochs
+BATCH_SIZE = 32
+REPRODUCIBLE = 8  # micro-batches in a step that is to be the same on any number of processes up to this
+UNEVEN = 2.0  # times as frequent as the rarest is the most frequent label, where labels are weighted
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneSettings:
+    """How a task is learnt; what is none is found out from the model and the data."""
+
+    start: str = PRETRAINED  # or scratch: the same architecture with fresh weights
+    lr: float | None = None
+    batch_size: int = BATCH_SIZE
+    micro_batch: int | None = None
+    length: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.lr is not None and not 0 < self.lr < 1:
+            raise BadInput(f"--lr {self.lr}: give a number above 0 and below 1, such as 1e-4")
+        for name in ("batch_size", "micro_batch"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise BadInput(f"--{name.replace('_', '-')} {value}: give 1 or more")
+
+
+def lr_for(width: int) -> float:
+    """The learning rate of an encoder of this width: 3e-5 at 768, with the inverse square of the width, at most 1e-3.
+
+    >>> [f"{lr_for(width):.1e}" for width in (1024, 768, 384, 256, 64)]
+    ['1.7e-05', '3.0e-05', '1.2e-04', '2.7e-04', '1.0e-03']
+    """
+    return min(MOST_LR, LR * (WIDTH / width) ** 2)
+
+
+def epochs_for(examples: int, batch_size: int) -> float:
+    """Passes over the examples: about 500 steps, but 3 passes at the least and 50 at the most.
+
+    >>> [epochs_for(examples, 32) for examples in (100, 1_000, 6_920, 400_000)]
+    [50.0, 16.0, 3.0, 3.0]
+    """
+    fewest, most = EPOCHS
+    return float(min(most, max(fewest, round(STEPS * batch_size / max(1, examples)))))
+
+
+def class_weights(targets: Reals) -> tuple[float, ...] | None:
+    """C: a weight for each label where some are much rarer: with 1/√frequency, mean 1 over the examples; else none.
+
+    >>> class_weights(np.eye(2)), [round(weight, 2) for weight in class_weights(np.eye(2)[[0, 0, 0, 0, 1]])]
+    (None, [0.83, 1.67])
+    """
+    counts = np.maximum(targets.sum(0), 1)
+    if counts.max() <= UNEVEN * counts.min():
+        return None
+    weights = 1 / np.sqrt(counts)
+    return tuple((weights * counts.sum() / (weights @ counts)).tolist())
+
+
+def micro_batch_for(batch_size: int, processes: int, *, reproducible: bool) -> int:
+    """Examples in a micro-batch where nobody says: a step is cut among processes, or in eight to be reproducible."""
+    return max(1, -(-batch_size // (max(REPRODUCIBLE, processes) if reproducible else processes)))

@@ -1,0 +1,207 @@
+"""Labelled examples to a model that labels: tuned, judged and put to use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from unmask.errors import BadInput
+from unmask.files import check_writable
+from unmask.results import Predicted, Tuned, Written
+from unmask.verbs.arguments import Location, given_settings, path_of
+from unmask.verbs.commands import streamed, verb
+from unmask.verbs.lines import Answers, answer_texts, source_of
+from unmask.verbs.using import model_to_ask
+
+if TYPE_CHECKING:  # what is heavy is loaded when it is needed
+    from unmask.inference.model import Model
+
+DESCRIPTION = "run.json"  # of a run directory, by which one is known
+TABLES = (".csv", ".tsv")
+
+
+@verb
+def tune(
+    task: Literal["classify"],
+    model: Location | None = None,
+    train: Location | None = None,
+    /,
+    *,
+    out: Location | None = None,
+    dev: Location | None = None,
+    test: Location | None = None,
+    text_field: str | None = None,
+    pair_field: str | None = None,
+    label_field: str | None = None,
+    group_field: str | None = None,
+    start: Literal["pretrained", "scratch"] | None = None,
+    lr: float | None = None,
+    epochs: float | None = None,
+    minutes: float | None = None,
+    batch_size: int | None = None,
+    micro_batch: int | None = None,
+    length: int | None = None,
+    seed: int | None = None,
+    resume: Location | bool = False,
+    save_seconds: float | None = None,
+    reproducible: bool = False,
+    device: str | None = None,
+    precision: str | None = None,
+    workers: int | None = None,
+    revision: str | None = None,
+) -> Tuned:
+    """Tune a model to a task on labelled examples, and judge it.
+
+    classify: one label for each text or pair of texts or, where labels are lists, any number. Examples are JSONL, CSV
+    or TSV. The moment that does best on --dev is kept, and its probabilities are calibrated there; --test is looked at
+    once, beside baselines, with intervals. Long texts are read in windows. Ctrl-C saves and stops; unmask tune classify
+    --resume RUN goes on. The model loads in transformers, and unmask predict asks it.
+
+    Args:
+        task: What is learnt: classify.
+        model: A run, any directory with an encoder of transformers, or a name on the hub: org/name, or hf:name.
+        train: The examples to learn from.
+        out: The run directory to write.
+        dev: Examples that choose the best moment; without them a tenth of train is held out.
+        test: Examples that nothing is chosen on.
+        text_field: The field that holds the text; if not given its name tells.
+        pair_field: The field that holds the second text of a pair.
+        label_field: The field that holds the label, or the list of labels.
+        group_field: A field whose groups are held out whole, such as an author or a document.
+        start: What to start from: pretrained (if not given), or scratch, the same architecture with fresh weights.
+        lr: The learning rate at its height; if not given 3e-5 · (768 / width)², at most 1e-3.
+        epochs: Passes over the examples; if not given about 500 steps, 3 passes at the least and 50 at the most.
+        minutes: The budget in minutes, instead of passes.
+        batch_size: Examples in a step, 32 if not given.
+        micro_batch: Examples that are computed at once, and that processes share out.
+        length: Tokens in a row; if not given what the model takes, at most 512. Longer texts have several rows.
+        seed: Where the head, the order and what is held out come from; 0 if not given.
+        resume: The run to go on with; what it was begun with need not be said again.
+        save_seconds: How often to save a checkpoint, 120 if not given.
+        reproducible: Add gradients in a fixed order: the same weights, to the bit, on any number of processes.
+        device: Where to compute: auto (if not given), cpu, cuda or mps.
+        precision: Of products: auto (if not given), float32, bfloat16 or float16.
+        workers: Processes that prepare batches ahead; none by default on a CPU, two on a GPU.
+        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
+    """
+    run, goes_on = _run_to_tune(task, out, resume)
+    check_writable(run)  # told before anything heavy is loaded
+    named = given_settings(model=model, train=train, dev=dev, test=test)
+    places = {name: Path(place) for name, place in named.items()}
+    if "model" in places:
+        places["model"] = _start_directory(places["model"], revision)
+    if not goes_on:
+        _check_places(task, places)
+    given = given_settings(
+        text=text_field,
+        pair=pair_field,
+        label=label_field,
+        group=group_field,
+        start=start,
+        lr=lr,
+        epochs=epochs,
+        minutes=minutes,
+        batch_size=batch_size,
+        micro_batch=micro_batch,
+        length=length,
+        seed=seed,
+        seconds=save_seconds,
+        reproducible=reproducible or None,
+        device=device,
+        precision=precision,
+        workers=workers,
+    )
+    from unmask.evaluation.judged import judge_tuning
+    from unmask.tasks.tune import TASKS, new_request, resumed_tuning
+
+    kind, learn = TASKS[task]
+    request = resumed_tuning(run, kind, places, given) if goes_on else new_request(places, given)
+    return judge_tuning(learn(run, request))
+
+
+def _run_to_tune(task: str, out: Location | None, resume: Location | bool) -> tuple[Path, bool]:
+    """The run directory, and whether a run is to go on that is there."""
+    if not isinstance(resume, bool):
+        if out is not None and Path(out) != Path(resume):
+            raise BadInput(f"--resume {resume} and --out {out}: name the run once")
+        return Path(resume), True
+    if out is None:
+        raise BadInput(f"tune where? unmask tune {task} MODEL TRAIN --out RUN names the directory of a new run")
+    return Path(out), resume and (Path(out) / DESCRIPTION).exists()
+
+
+def _start_directory(model: Path, revision: str | None) -> Path:
+    """Where the model is; a wrong path is told before anything heavy is loaded."""
+    from unmask.models.locate import model_directory
+
+    return model_directory(model, revision)
+
+
+def _check_places(task: str, places: dict[str, Path]) -> None:
+    """Refuse to begin without a model and examples."""
+    for name, meaning in (("model", "which model to start from"), ("train", "which examples to learn from")):
+        if name not in places:
+            raise BadInput(f"{meaning}? unmask tune {task} MODEL TRAIN --out RUN")
+
+
+@verb
+@streamed
+def predict(
+    model: Location,
+    /,
+    *texts: str,
+    field: str | None = None,
+    out: Location | None = None,
+    device: str | None = None,
+    precision: Literal["float32", "bfloat16", "float16"] = "float32",
+    revision: str | None = None,
+) -> Iterator[Predicted | Written]:
+    """Label texts with a tuned model, with calibrated probabilities.
+
+    Pairs come as JSON lines with the two fields that the model was tuned on, or as two texts after each other. Texts
+    that are longer than the model takes are read in windows. Lines that cannot be used are named at the end (exit
+    code 3).
+
+    Args:
+        model: A run of tune, its model directory, or where that is on the hub: org/name, or hf:name.
+        texts: Texts, a file of them (a text a line, or .jsonl), or - for standard input.
+        field: The field of JSON lines that holds the text; if not given the one that the model was tuned on.
+        out: A file to write, a line of JSON for each text; the same command goes on where it was stopped.
+        device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
+        precision: What products are computed in.
+        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
+    """
+    if not texts:
+        raise BadInput("nothing to label: give a text, a file of texts, or - for standard input")
+    asked = model_to_ask(model, device, precision, revision)
+    return _labelled(asked, texts, field, path_of(out), precision)
+
+
+def _labelled(
+    asked: Model, texts: tuple[str, ...], field: str | None, out: Path | None, precision: str
+) -> Iterator[Predicted | Written]:
+    card = asked.classifier.card
+    if len(texts) == 1 and Path(texts[0].removesuffix(".gz")).suffix in TABLES and source_of(texts) is not None:
+        raise BadInput(f"{texts[0]}: predict reads JSON lines, or a text a line; save the table as .jsonl")
+    source = source_of(texts)
+    if source is None and card.pair_field is not None:
+        if len(texts) % 2:
+            raise BadInput(asked.classifier.wanted)
+        yield from asked.predict(*texts[::2], pairs=texts[1::2])
+        return
+    as_json = source is not None and (source.field is not None or card.pair_field is not None or field is not None)
+
+    def answer(lines: list[Any]) -> Answers[Predicted]:
+        for predicted in asked.predict_each(lines):
+            yield predicted if isinstance(predicted, BadInput) else [predicted]
+
+    yield from answer_texts(
+        texts,
+        answer,
+        done="labelled",
+        field=(field or card.text_field) if as_json else None,
+        pair=card.pair_field,
+        out=out,
+        settings={"model": asked.path, "precision": precision},
+    )
