@@ -31,7 +31,7 @@ def draw_tuned(result: Tuned) -> RenderableType:
     return draw_page(
         title_line("Tuned", result.model, f"to {result.task}; {format_duration(result.seconds)} of steps"),
         draw_table(("", "", ""), rows, numbers=(1,)),
-        *([_without_test()] if result.test is None else _judged(result.test)),
+        *([_without_test()] if result.test is None else _test_sections(result.test)),
         fact_line("sha256", result.weights_sha256),
         next_commands(result.next),
     )
@@ -42,7 +42,7 @@ def _without_test() -> RenderableType:
     return Padding(Text(line, style="yellow"), (0, 1))
 
 
-def _judged(test: Judged) -> list[RenderableType]:
+def _test_sections(test: Judged) -> list[RenderableType]:
     """The figures of test, the labels and the mistakes."""
     ways = [("this model", test.accuracy, test.macro_f1), *((b.name, b.accuracy, b.macro_f1) for b in test.baselines)]
     rows = [(name, *with_interval(accuracy, ".1%"), *with_interval(macro, ".1%")) for name, accuracy, macro in ways]
