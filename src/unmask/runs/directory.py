@@ -71,7 +71,7 @@ README = """# A run of unmask
 | `run.json` | what was trained, on what, with which settings and versions |
 | `metrics.jsonl` | a line for each logged step and each validation on what is held out |
 | `report.html`, `plot.png` | the run on one page: figures, curves, settings, how to use the model |
-| `checkpoints/` | the newest moments to go on from: `unmask pretrain --resume RUN`, RUN being this directory |
+| `checkpoints/` | the newest moments to go on from; `unmask runs RUN`, RUN being this directory, names the command |
 | `best/` | the best moment by the first figure of `run.json`, where that was asked for |
 """
 
