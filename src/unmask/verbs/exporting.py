@@ -10,7 +10,7 @@ from unmask.errors import BadInput
 from unmask.results import Exported
 from unmask.verbs.arguments import Location, path_of
 from unmask.verbs.commands import verb
-from unmask.verbs.lines import TextSource
+from unmask.verbs.lines import LineSource
 
 MOST = 2_000  # texts that are looked at for those to compare on
 
@@ -55,7 +55,7 @@ def export(
 def _texts_to_compare_on(model: Path, texts: Path | None) -> list[str]:
     """Texts of the file that was given, or those held out of the data that a run was trained on."""
     if texts is not None:
-        source = TextSource.of(texts)
+        source = LineSource.of(texts)
         lines = (source.text_of(line) for chunk in source.chunks() for _, line in chunk)
         return list(islice((text for text in lines if isinstance(text, str) and text), MOST))
     from unmask.runs.directory import read_description

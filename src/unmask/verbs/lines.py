@@ -40,7 +40,7 @@ TEXT_FIELD = "text"
 
 
 @dataclass(frozen=True)
-class TextSource:
+class LineSource:
     """Where texts are read from."""
 
     path: Path | None  # None is standard input
@@ -48,7 +48,7 @@ class TextSource:
     pair: str | None = None  # the field of a second text, where texts come two by two
 
     @classmethod
-    def of(cls, path: Path | None, field: str | None = None, pair: str | None = None) -> TextSource:
+    def of(cls, path: Path | None, field: str | None = None, pair: str | None = None) -> LineSource:
         """A file, by its suffix, or standard input."""
         suffixes = [] if path is None else [suffix for suffix in path.suffixes if suffix != ".gz"]
         is_json = bool(suffixes) and suffixes[-1] in JSON_LINES
@@ -121,7 +121,7 @@ def answer_texts(
     pair: str | None = None,
     out: Path | None = None,
     settings: Mapping[str, Any] | None = None,
-    source: TextSource | None = None,
+    source: LineSource | None = None,
 ) -> Iterator[Result | Written]:
     """The results of texts that are given, of a file's lines or of standard input's, as they come.
 
@@ -143,29 +143,29 @@ def answer_texts(
         yield from results
 
 
-def source_of(texts: Sequence[str], field: str | None = None, pair: str | None = None) -> TextSource | None:
+def source_of(texts: Sequence[str], field: str | None = None, pair: str | None = None) -> LineSource | None:
     """The file or the standard input that stands for texts; None where they are the texts themselves."""
     if tuple(texts) == ("-",):
-        return TextSource.of(None, field, pair)
+        return LineSource.of(None, field, pair)
     files = [text for text in texts if os.path.isfile(text)]  # noqa: PTH113  Path.is_file raises for a long text
     if not files:
         return None
     if len(texts) > 1:
         raise BadInput(f"{files[0]}: is a file, and there is more than it; give one file, or texts")
-    return TextSource.of(Path(files[0]), field, pair)
+    return LineSource.of(Path(files[0]), field, pair)
 
 
-def answer_lines(answer: Answer[Result], done: str, source: TextSource | None = None) -> Iterator[Result]:
+def answer_lines(answer: Answer[Result], done: str, source: LineSource | None = None) -> Iterator[Result]:
     """The results of lines as they come; at the end the bad lines, which were not `done`."""
     refusals = Refusals(done)
-    for _, results in _answered(answer, source or TextSource(None, None), refusals):
+    for _, results in _answered(answer, source or LineSource(None, None), refusals):
         if not isinstance(results, BadInput):
             yield from results
     refusals.check()
 
 
 def _answered(
-    answer: Answer[Result], source: TextSource, refusals: Refusals, after: int = 0
+    answer: Answer[Result], source: LineSource, refusals: Refusals, after: int = 0
 ) -> Iterator[tuple[int, Sequence[Result] | BadInput]]:
     """Every line behind one, with its number, and its results or what is wrong with it; empty lines are nothing."""
     for lines in source.chunks():
@@ -182,7 +182,7 @@ def _answered(
 
 
 def _write_answers(
-    source: TextSource, answer: Answer[Any], out: Path, *, done: str, settings: dict[str, Any]
+    source: LineSource, answer: Answer[Any], out: Path, *, done: str, settings: dict[str, Any]
 ) -> Written:
     """A line of JSON for each result in `out`; what is there from a command that was stopped stays and is gone on from.
 

@@ -12,7 +12,7 @@ from unmask.errors import BadInput
 from unmask.results import ProbedItem, ProbeResult, Rescored, Scored, Written
 from unmask.verbs.arguments import Location, path_of
 from unmask.verbs.commands import streamed, verb
-from unmask.verbs.lines import Answers, TextSource, answer_lines, answer_texts
+from unmask.verbs.lines import Answers, LineSource, answer_lines, answer_texts
 from unmask.verbs.using import model_to_ask
 
 
@@ -125,7 +125,7 @@ def probe(
         for judged in judge_items(asked.scorer, (read_item(line, by) for line in lines), stride=stride, margin=margin):
             yield [judged]
 
-    source = TextSource(path, None)
+    source = LineSource(path, None)
     if out is None:
         judged = list(answer_lines(answer, done="probed", source=source))
     else:

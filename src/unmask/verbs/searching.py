@@ -15,6 +15,7 @@ from unmask.runs.commands import quoted_path
 from unmask.verbs.arguments import Location, path_of
 from unmask.verbs.commands import streamed, verb
 from unmask.verbs.lines import Answers, answer_texts
+from unmask.verbs.using import model_to_ask
 
 if TYPE_CHECKING:  # what is heavy is loaded when it is needed
     from unmask.inference.index import Index
@@ -72,14 +73,14 @@ def embed(
     if out is not None:
         if len(texts) > 1 or not os.path.exists(texts[0]):  # noqa: PTH110  Path.exists raises for a long text
             raise BadInput(f"--out {out}: vectors are kept for one file of texts or a data directory; give it")
-        asked = _model_to_embed(model, device, precision, revision)
+        asked = model_to_ask(model, device, precision, revision)
         settings = _settings(asked, pooling, normalise, dimensions, whiten, dtype, on_long)
         return iter([_write_vectors(asked, Path(texts[0]), Path(out), settings, field)])
     if whiten:
         raise BadInput("--whiten: is fitted on a corpus and kept with it; give a file of texts and --out")
     if len(texts) == 1 and os.path.isdir(texts[0]):  # noqa: PTH112
         raise BadInput(f"{texts[0]}: is a directory; its vectors need a place: give --out")
-    asked = _model_to_embed(model, device, precision, revision)
+    asked = model_to_ask(model, device, precision, revision)
 
     def answer(texts: list[str]) -> Answers[Embedded]:
         made = asked.embed_each(texts, pooling=pooling, normalise=normalise, dimensions=dimensions, on_long=on_long)
@@ -152,7 +153,7 @@ def index(
         return _change_index(Path(model), path_of(add), remove, field, (path_of(encoder), device, precision), begun)
     if len(corpus) != 1:
         raise BadInput("give a model and one corpus: unmask index MODEL TEXTS --out index")
-    asked = _model_to_embed(model, device, precision, revision)
+    asked = model_to_ask(model, device, precision, revision)
     from unmask.inference.corpus_records import read_records
     from unmask.inference.index import PASSAGE, IndexSettings, create_index
     from unmask.inference.sentence_layout import chosen_pooling, is_tuned
@@ -297,7 +298,7 @@ def near(
         raise BadInput(
             f"{path}: has no vectors; give --model, or a directory made by `unmask embed … --out` or `unmask index`"
         )
-    asked = _model_to_embed(model, device, precision, revision)
+    asked = model_to_ask(model, device, precision, revision)
     from unmask.inference.sentence_layout import is_tuned
 
     settings = _settings(asked, pooling, True, None, whiten and not is_tuned(asked.path), "float32", "windows")
@@ -389,15 +390,6 @@ def _model_of(opened: Index, encoder: Path | None, device: str | None, precision
     if not place.exists():
         remedy = "--encoder says where it is now; --by bm25 searches without it"
         raise BadInput(f"{place}: is not there, and the vectors of {opened.path} are its; {remedy}")
-    asked = _model_to_embed(place, device, precision)
+    asked = model_to_ask(place, device, precision)
     opened.check_model(asked.encoder_digest, asked.path)
     return asked
-
-
-def _model_to_embed(model: Location, device: str | None, precision: str, revision: str | None = None) -> Model:
-    from unmask.models.locate import model_directory
-
-    directory = model_directory(Path(model), revision)  # a wrong path is told before anything heavy is loaded
-    from unmask.inference.model import load
-
-    return load(directory, device=device, precision=precision)
