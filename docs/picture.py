@@ -14,9 +14,9 @@ import tyro
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
-from unmask.console.pages import draw
+from unmask.console.pages import draw_result
 from unmask.demo.journey import demo
-from unmask.progress import shown
+from unmask.progress import show_progress
 
 PICTURE = Path(__file__).resolve().with_name("demo.svg")
 
@@ -24,9 +24,9 @@ PICTURE = Path(__file__).resolve().with_name("demo.svg")
 def main(minutes: float = 2.5, out: Path = PICTURE) -> None:
     """Take the journey and keep what it said."""
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    with tempfile.TemporaryDirectory() as place, chdir(place), shown(console, moving=False):
+    with tempfile.TemporaryDirectory() as place, chdir(place), show_progress(console, moving=False):
         result = demo(Path("demo"), minutes, seed=0)
-        console.print(draw(result))
+        console.print(draw_result(result))
     out.resolve().write_text(console.export_svg(title="make demo", theme=MONOKAI), encoding="utf-8")
 
 
