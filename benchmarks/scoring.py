@@ -33,7 +33,7 @@ from unmask.inference.pseudo import pseudo_rows
 from unmask.inference.score import ScoreSettings
 from unmask.models.load import LoadedModel, load_model
 from unmask.tokens.windows import read_windows
-from unmask.verbs.lines import TextSource
+from unmask.verbs.lines import LineSource
 
 STRIDES = (2, 3, 4, 6, 8)
 MARGINS = (2.0, 5.0, 10.0)
@@ -148,7 +148,7 @@ def compare_strides(model: Path, pairs: list[ProbeItem]) -> None:
 
 def read_pairs(path: Path, sample: int) -> list[ProbeItem]:
     """Minimal pairs of a file, evenly taken."""
-    lines = [line.decode() for chunk in TextSource(path, None).chunks() for _, line in chunk if line.strip()]
+    lines = [line.decode() for chunk in LineSource(path, None).chunks() for _, line in chunk if line.strip()]
     pairs = [item for item in map(read_item, lines) if item.sentences]
     return pairs[:: max(1, len(pairs) // sample)][:sample]
 
