@@ -22,9 +22,15 @@ from turns import CLOCKS, THREADS, Turn, race, ratios
 TEXTS = 512  # a turn
 
 
-def texts_of(path: Path, count: int) -> list[str]:
-    """Texts from all over a file, in its order."""
+def texts_of(path: Path, count: int, model: str) -> list[str]:
+    """Texts from all over a file, in its order, that the model takes whole: what is longer the other side cuts."""
+    from unmask.inference.model import load
+    from unmask.tokens.tokenizer.encode import encode
+
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    encoder = load(model, device="cpu").encoder
+    rows = encode(encoder.tokenizer, lines)
+    lines = [line for line, row in zip(lines, rows, strict=True) if len(row.ids) <= (encoder.room or len(row.ids))]
     return lines[:: max(1, len(lines) // count)][:count]
 
 
@@ -104,7 +110,7 @@ def main() -> None:
         for pooling, values in spearman(arguments.model, arguments.similarity, arguments.poolings).items():
             print(pooling, json.dumps(values), flush=True)
     if arguments.texts:
-        texts = texts_of(arguments.texts, arguments.count)
+        texts = texts_of(arguments.texts, arguments.count, arguments.model)
         print(
             f"{len(texts)} texts; vectors differ by at most {difference(arguments.model, texts[:64]):.1e}", flush=True
         )
