@@ -107,3 +107,12 @@ def with_interval(figure: Figure, form: str) -> tuple[str, str]:
     """
     bounded = isfinite(figure.low) and isfinite(figure.high)
     return f"{figure.value:{form}}", f"{figure.low:{form}} – {figure.high:{form}}" if bounded else "unknown"
+
+
+def quoted(text: str) -> str:
+    """A text as a message names it.
+
+    >>> print(quoted("short"), quoted("long" * 20))
+    'short' 'longlonglonglonglonglonglonglonglonglong'…
+    """
+    return f"{text[:40]!r}…" if len(text) > 40 else repr(text)

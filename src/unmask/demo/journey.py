@@ -40,7 +40,7 @@ WORD = re.compile(r"(?<= )[a-z]{5,12}(?= )")
 
 
 @dataclass(frozen=True)
-class Blank:
+class HiddenWord:
     """A held-out sentence with one word hidden."""
 
     text: str
@@ -104,13 +104,13 @@ def corpus_in_figures(prepared: Prepared) -> Padding:
     return Padding(table, (1, 0, 0, 0))
 
 
-def held_out_blanks(dataset: Dataset, count: int) -> list[Blank]:
+def held_out_blanks(dataset: Dataset, count: int) -> list[HiddenWord]:
     """Sentences of held-out documents from all over the text, each with its most common longer word hidden."""
     blanks = [blank for text in dataset.texts("valid") if (blank := _blank(text, dataset))]
     return blanks[:: max(1, len(blanks) // count)][:count]
 
 
-def _blank(text: str, dataset: Dataset) -> Blank | None:
+def _blank(text: str, dataset: Dataset) -> HiddenWord | None:
     """The first sentence with a word in its later part that is one token of the vocabulary."""
     tokenizer = dataset.tokenizer()
     for sentence in SENTENCE.findall(text):
@@ -122,7 +122,7 @@ def _blank(text: str, dataset: Dataset) -> Blank | None:
         }
         if common:
             word = common[max(common)]
-            return Blank(f"{sentence[: word.start()]}[MASK]{sentence[word.end() :]}", word[0])
+            return HiddenWord(f"{sentence[: word.start()]}[MASK]{sentence[word.end() :]}", word[0])
     return None
 
 
@@ -152,7 +152,7 @@ def improvement(run: Path, evaluated: Evaluated) -> Padding:
     return Padding(table, (1, 2))
 
 
-def before_and_after(blanks: list[Blank], before: list[Filled], after: list[Filled], *, colour: bool) -> Padding:
+def before_and_after(blanks: list[HiddenWord], before: list[Filled], after: list[Filled], *, colour: bool) -> Padding:
     """The five best guesses for each blank, by the untrained and by the trained model; the hidden word is marked."""
     table = Table(box=None, show_header=False, padding=(0, 1))
     table.add_column(style="dim", no_wrap=True)

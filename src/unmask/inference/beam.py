@@ -17,7 +17,7 @@ import numpy as np
 
 from unmask.inference.blank_row import BlankRow, Pieces, State, with_pieces
 from unmask.inference.inquiry import Inquiry, Search, side_by_side
-from unmask.inference.joint import Agreed, Judged
+from unmask.inference.joint import Agreed, JointAnswer
 from unmask.inference.propose import Proposal, Proposer, SurestReading
 
 ORDERS = 5  # of revealing, over which a chain's log-probability is averaged
@@ -59,7 +59,7 @@ def reveal_orders(blanks: int) -> list[tuple[int, ...]]:
     return list(orders)
 
 
-def judge_states(proposer: Proposer, row: BlankRow, states: Sequence[State]) -> Search[list[Judged]]:
+def judge_states(proposer: Proposer, row: BlankRow, states: Sequence[State]) -> Search[list[JointAnswer]]:
     """How likely answers are, one blank after the other, in several orders."""
     orders = reveal_orders(len(row.blanks))
     chains = [chain_of_order(proposer, row, state, order) for state in states for order in orders]
@@ -68,7 +68,7 @@ def judge_states(proposer: Proposer, row: BlankRow, states: Sequence[State]) -> 
     judged = []
     for state, logs in zip(states, sums, strict=True):
         prior = sum(proposer.log_prior(blank, len(pieces)) for blank, pieces in zip(row.blanks, state, strict=True))
-        judged.append(Judged(state, float(logs.mean()) + prior, float(np.ptp(logs))))
+        judged.append(JointAnswer(state, float(logs.mean()) + prior, float(np.ptp(logs))))
     return judged
 
 

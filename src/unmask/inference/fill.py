@@ -23,11 +23,12 @@ from unmask.inference.blanks import BlankText, read_blanks
 from unmask.inference.completion import Completed, candidate_label, complete_text
 from unmask.inference.explain import explain_row
 from unmask.inference.inquiry import Search, run_searches, side_by_side
-from unmask.inference.joint import Agreed, Judged
+from unmask.inference.joint import Agreed, JointAnswer
 from unmask.inference.propose import Proposal, Proposer
 from unmask.inference.spelling import speller
 from unmask.inference.words import PIECES, parse_pieces, word_lengths
 from unmask.models.load import LoadedModel
+from unmask.quantities import quoted
 from unmask.results import Agreement, Explained, Filled, Filling, Guess
 from unmask.tokens.tokenizer.boundaries import token_boundaries
 from unmask.tokens.windows import OnLong, read_windows
@@ -70,7 +71,7 @@ def fill_blanks(lm: LoadedModel, texts: Sequence[str], **settings: Unpack[FillSe
     request, questions = _Request.of(settings), []
     for text, question in zip(texts, _read(lm, texts, request), strict=True):
         if isinstance(question, BadInput):
-            raise BadInput(f"{_quoted(text)}: {question}")
+            raise BadInput(f"{quoted(text)}: {question}")
         questions.append(question)
     return _answer(lm, questions, request)
 
@@ -217,7 +218,7 @@ def _guess(proposer: Proposer, text: BlankText, completed: Completed, number: in
 
 
 def _agreement(proposer: Proposer, row: BlankRow, agreed: Agreed, completed: Completed) -> Agreement:
-    def filling(judged: Judged) -> Filling:
+    def filling(judged: JointAnswer) -> Filling:
         spelt = [proposer.spelt(blank, pieces) for blank, pieces in zip(row.blanks, judged.state, strict=True)]
         in_word = [completed.in_word[number] for number in row.numbers]
         words = tuple(candidate_label(*each) for each in zip(spelt, in_word, strict=True))
@@ -231,7 +232,3 @@ def _agreement(proposer: Proposer, row: BlankRow, agreed: Agreed, completed: Com
         orders=agreed.orders,
         outside=agreed.outside,
     )
-
-
-def _quoted(text: str) -> str:
-    return f"{text[:40]!r}…" if len(text) > 40 else repr(text)

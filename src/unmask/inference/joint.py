@@ -23,7 +23,7 @@ TOLERANCE = 1e-9  # of all changes of a round together
 
 
 @dataclass(frozen=True)
-class Judged:
+class JointAnswer:
     """Answers for all blanks of a row, and how likely they are together."""
 
     state: State
@@ -37,8 +37,8 @@ class Agreed:
     """What the blanks of a row agree on, the likeliest first, and what each says on its own."""
 
     method: str  # table or beam
-    judged: tuple[Judged, ...]
-    independent: Judged
+    judged: tuple[JointAnswer, ...]
+    independent: JointAnswer
     orders: int
     outside: tuple[float, ...] = ()  # of each blank, the probability of what the table leaves out
 
@@ -73,10 +73,10 @@ def fill_pair(
     chances = [np.array([proposal.log_probability for proposal in each]) for each in (firsts, seconds)]
     chains = np.stack([chances[0][:, None] + given_first, chances[1][None, :] + given_second])
 
-    def judged(a: int, b: int) -> Judged:
+    def judged(a: int, b: int) -> JointAnswer:
         logs = chains[:, a, b]
         state = (firsts[a].pieces, seconds[b].pieces)
-        return Judged(state, float(logs.mean()), float(np.ptp(logs)), float(table[a, b]))
+        return JointAnswer(state, float(logs.mean()), float(np.ptp(logs)), float(table[a, b]))
 
     best = np.argsort(-table, axis=None, kind="stable")[:top].tolist()
     return Agreed(

@@ -13,10 +13,10 @@ verbs of `unmask`; nothing is loaded twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from unmask.errors import BadInput
 from unmask.models.load import LoadedModel, load_model
 from unmask.models.locate import model_directory
+from unmask.quantities import quoted
 from unmask.results import Explained, Filled, Generated, Predicted, Scored, Searched
 from unmask.tokens.windows import OnLong
 
@@ -36,6 +37,9 @@ if TYPE_CHECKING:  # what answers is loaded with the first question
     from unmask.inference.search import By
     from unmask.inference.vectors import Encoder
     from unmask.tasks.classifier import Classifier
+
+
+Answer = TypeVar("Answer")
 
 
 def load(
@@ -145,12 +149,7 @@ class Model:
     ) -> list[Scored]:
         """How likely texts are; the settings are those of the verb. One that cannot be scored is refused."""
         settings = {"prefix": prefix, "suffix": suffix, "tokens": tokens, "stride": stride, "draws": draws}
-        results = []
-        for text, scored in zip(texts, self.score_each(texts, on_long=on_long, **settings), strict=True):
-            if isinstance(scored, BadInput):
-                raise BadInput(f"{text[:40]!r}: {scored}")
-            results.append(scored)
-        return results
+        return _all_good(texts, self.score_each(texts, on_long=on_long, **settings))
 
     def score_each(self, texts: Sequence[str], **settings: Any) -> Iterator[Scored | BadInput]:
         """How likely texts are, in their order; in the place of one that cannot be scored, what is wrong with it."""
@@ -169,10 +168,7 @@ class Model:
     ) -> NDArray[np.float32]:
         """Texts as vectors, N D; without a pooling, as the model's directory says, or the mean over tokens."""
         made = self.embed_each(texts, pooling=pooling, normalise=normalise, dimensions=dimensions, on_long=on_long)
-        for text, vector in zip(texts, made, strict=True):
-            if isinstance(vector, BadInput):
-                raise BadInput(f"{text[:40]!r}: {vector}")
-        rows = [made_one.vector for made_one in made if not isinstance(made_one, BadInput)]
+        rows = [made_one.vector for made_one in _all_good(texts, made)]
         return np.stack(rows) if rows else np.zeros((0, dimensions or self.encoder.width), dtype=np.float32)
 
     def embed_each(
@@ -261,3 +257,13 @@ class Model:
         if self.writing_method in ("diffusion", "masked"):
             return write_masked(self.masked, texts, asked, diffusion=self.writing_method == "diffusion", show=show)
         return write_in_turn(self.writer, texts, asked, show)
+
+
+def _all_good(texts: Sequence[str], answers: Iterable[Answer | BadInput]) -> list[Answer]:
+    """The answers to texts; the first text that has none is refused."""
+    good = []
+    for text, answer in zip(texts, answers, strict=True):
+        if isinstance(answer, BadInput):
+            raise BadInput(f"{quoted(text)}: {answer}")
+        good.append(answer)
+    return good

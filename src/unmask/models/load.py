@@ -252,6 +252,18 @@ def from_directory(auto: Any, directory: Path, **options: Any) -> tuple[Any, dic
     return model, report
 
 
+def whole_model(auto: Any, directory: Path, what: str, device: torch.device) -> PreTrainedModel:
+    """The model of a directory by one of transformers' Auto classes, with every weight it has: what it is to be."""
+    try:
+        model, report = from_directory(auto, directory)
+    except (RuntimeError, ValueError, OSError) as error:
+        raise Damaged(f"{directory}: the model cannot be loaded: {error}") from error
+    if missing := report["missing_keys"]:
+        raise BadInput(f"{directory}: not a whole {what}, its weights lack {min(missing)}")
+    whole: PreTrainedModel = model.to(device).eval()
+    return whole
+
+
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
     """Without transformers' bars and reports; what matters of them is said by whoever asked."""

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from unmask.errors import BadInput, Damaged
+from unmask.errors import BadInput
 from unmask.models.load import (
     LoadedModel,
     check_precision,
     chosen_device,
-    from_directory,
     is_masked_lm,
     length_of,
+    whole_model,
 )
 from unmask.models.weights import weight_files
 from unmask.records import Vocabulary
@@ -44,12 +44,7 @@ def load_causal(directory: Path, *, device: str | None = None, precision: str = 
     weight_files(directory)
     tokenizer = load_tokenizer(directory)
     vocabulary = causal_vocabulary(tokenizer)
-    try:
-        model, report = from_directory(AutoModelForCausalLM, directory)
-    except (RuntimeError, ValueError, OSError) as error:
-        raise Damaged(f"{directory}: the model cannot be loaded: {error}") from error
-    if report["missing_keys"]:
-        raise BadInput(f"{directory}: not a whole language model, its weights lack {min(report['missing_keys'])}")
+    model = whole_model(AutoModelForCausalLM, directory, "language model", place)
     if model.config.vocab_size < vocabulary.size:
         raise BadInput(
             f"{directory}: the tokenizer has {vocabulary.size:,} tokens and the model {model.config.vocab_size:,}: "
@@ -62,7 +57,7 @@ def load_causal(directory: Path, *, device: str | None = None, precision: str = 
     length = length_of(model, tokenizer)
     positions = getattr(model.config, "n_positions", None)  # what GPT-2 calls them
     length = min((limit for limit in (length, positions) if limit), default=None)
-    return LoadedModel(directory, model.to(place).eval(), tokenizer, vocabulary, length, precision)
+    return LoadedModel(directory, model, tokenizer, vocabulary, length, precision)
 
 
 def causal_vocabulary(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:

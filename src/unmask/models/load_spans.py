@@ -11,8 +11,8 @@ from pathlib import Path
 
 from transformers import AutoModelForSeq2SeqLM
 
-from unmask.errors import BadInput, Damaged
-from unmask.models.load import LoadedModel, check_precision, chosen_device, from_directory
+from unmask.errors import Damaged
+from unmask.models.load import LoadedModel, check_precision, chosen_device, whole_model
 from unmask.models.weights import weight_files
 from unmask.tokens.tokenizer.load import load_tokenizer
 from unmask.tokens.tokenizer.sentinels import sentinel_vocabulary
@@ -36,10 +36,5 @@ def load_spans(directory: Path, *, device: str | None = None, precision: str = "
     weight_files(directory)
     tokenizer = load_tokenizer(directory)
     vocabulary = sentinel_vocabulary(tokenizer)
-    try:
-        model, report = from_directory(AutoModelForSeq2SeqLM, directory)
-    except (RuntimeError, ValueError, OSError) as error:
-        raise Damaged(f"{directory}: the model cannot be loaded: {error}") from error
-    if report["missing_keys"]:
-        raise BadInput(f"{directory}: not a whole encoder-decoder, its weights lack {min(report['missing_keys'])}")
-    return LoadedModel(directory, model.to(place).eval(), tokenizer, vocabulary, None, precision)
+    model = whole_model(AutoModelForSeq2SeqLM, directory, "encoder-decoder", place)
+    return LoadedModel(directory, model, tokenizer, vocabulary, None, precision)

@@ -26,6 +26,7 @@ from typing import IO, Any, TypeVar, cast
 from unmask.errors import BadInput, BadLines, Interrupted, Refused
 from unmask.files import check_writable, write_json
 from unmask.progress import task
+from unmask.quantities import quoted
 from unmask.results import Written, to_plain
 
 Result = TypeVar("Result")
@@ -268,8 +269,3 @@ def spell_lines(numbers: Sequence[int]) -> str:
     spelt = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs[:SHOWN]]
     others = sum(map(len, runs[SHOWN:]))
     return f"line{'s' * (len(numbers) > 1)} {', '.join(spelt)}" + (f" and {others:,} more" if others else "")
-
-
-def quoted(text: str) -> str:
-    """A text as a message names it."""
-    return f"{text[:40]!r}…" if len(text) > 40 else repr(text)
