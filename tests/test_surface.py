@@ -151,7 +151,7 @@ NO_ENGINES = """
 mypy_path = {source}
 ignore_missing_imports = True
 follow_imports = skip
-[mypy-unmask,unmask.verbs,unmask.verbs.*,unmask.results,unmask.errors]
+[mypy-unmask,unmask.verbs,unmask.verbs.*,unmask.results,unmask.results.*,unmask.errors]
 follow_imports = silent
 """
 

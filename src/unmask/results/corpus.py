@@ -1,0 +1,60 @@
+"""What came of preparing text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """A data directory: what was read, what was left out and why, and what is there now."""
+
+    path: Path
+    files: int
+    bytes_read: int
+    counts: dict[str, int]  # read, malformed, empty, short, duplicate, train, valid, in that order
+    tokenizer: str
+    vocabulary: int
+    tokens: dict[str, int]  # by split
+    spans: dict[str, dict[str, int]] = field(default_factory=dict)  # by split and kind, where some are marked
+    pages_without_text: int = 0  # of PDF files: scanned, or blank
+    formats: dict[str, int] = field(default_factory=dict)  # how many files were of each, most first
+    encodings: dict[str, int] = field(default_factory=dict)  # other than UTF-8: how many files were read in them
+    languages: tuple[str, ...] = ()  # by the names of files or folders, if they are told by these
+    passed_over: dict[str, int] = field(default_factory=dict)  # files that were not read, by suffix or why, most first
+    warnings: tuple[str, ...] = ()  # what to mind
+    next: tuple[str, ...] = ()  # commands to go on with
+    fingerprint: str
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verified:
+    """How a directory compares with its manifest."""
+
+    path: Path
+    files: int
+    bytes: int
+    damage: tuple[str, ...]  # one line for each file that is not what it was
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """A collocation as text, how often it occurs, and how surprising its least surprising split is."""
+
+    text: str
+    count: int
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collocated:
+    """The collocations of a data directory, and where their list was written."""
+
+    data: Path
+    path: Path | None  # none if it was not
+    phrases: tuple[Phrase, ...]  # best first
+    above: float  # the score that all of them are above
+    chance: float  # the score that words side by side by chance alone can reach
+    seconds: float

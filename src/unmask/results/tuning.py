@@ -1,0 +1,107 @@
+"""What came of tuning, and what tuned models say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from unmask.results.figures import Figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predicted:
+    """What a tuned model says of a text, or of a pair of texts."""
+
+    text: str
+    pair: str | None = None
+    label: str  # the likeliest
+    probability: float  # of it, calibrated
+    labels: tuple[str, ...]  # that are said: the likeliest or, of several, all that reach their thresholds
+    probabilities: dict[str, float]
+    tokens_read: int
+    windows: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedLabel:
+    """How well one label is told."""
+
+    label: str
+    examples: int
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedBaseline:
+    """What a simpler way comes to on the same texts."""
+
+    name: str
+    accuracy: Figure
+    macro_f1: Figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confusion:
+    """How often one label was said where another one holds."""
+
+    true: str
+    said: str
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SureError:
+    """A text that was labelled wrongly, and how sure of it the model was."""
+
+    line: int
+    text: str
+    pair: str | None
+    true: tuple[str, ...]
+    said: tuple[str, ...]
+    probability: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """How well a tuned model labels texts that it was neither tuned nor calibrated on."""
+
+    data: Path
+    examples: int
+    empty: int  # lines without text, left out
+    also_in_train: int  # texts that were learnt from, word for word
+    accuracy: Figure  # of several labels: all of them right
+    macro_f1: Figure
+    loss: float  # nats a text, or a decision
+    calibration_error: float | None  # the mean gap between how sure it is and how often it is right; none of several
+    baselines: tuple[JudgedBaseline, ...]
+    labels: tuple[JudgedLabel, ...]
+    confusions: tuple[Confusion, ...]  # the most frequent first; none of several labels
+    errors: tuple[SureError, ...]  # the twenty surest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuned:
+    """A model tuned to a task, and how well it does."""
+
+    path: Path
+    model: Path
+    task: str
+    start: Path
+    labels: tuple[str, ...]
+    several: bool  # whether a text may have any number of labels
+    fields: dict[str, str | None]  # that the examples were read from
+    train: int  # examples learnt from
+    dev: int  # examples that chose the moment, the temperature and the thresholds
+    parameters: int
+    lr: float
+    steps: int
+    step: int  # of the moment that is exported
+    seconds: float
+    precision: str
+    temperature: float
+    figures: dict[str, float]  # on dev
+    test: Judged | None = None
+    next: tuple[str, ...] = ()  # commands to go on with
+    weights_sha256: str
