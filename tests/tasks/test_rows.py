@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from unmask.errors import BadInput
-from unmask.tasks.batches import TextRows
 from unmask.tasks.rows import RowReader, row_length
+from unmask.tasks.text_rows import TextRows
 from unmask.tokens.tokenizer.load import load_tokenizer
 
 TEXT, OTHER = "The king sees the garden.", "Nobody likes clouds."

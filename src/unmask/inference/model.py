@@ -25,7 +25,7 @@ from unmask.errors import BadInput
 from unmask.models.load import LoadedModel, load_model
 from unmask.models.locate import model_directory
 from unmask.quantities import quoted
-from unmask.results import Explained, Filled, Generated, Predicted, Scored, Searched
+from unmask.results import Explained, Filled, Generated, Prediction, Scored, Searched
 from unmask.tokens.windows import OnLong
 
 if TYPE_CHECKING:  # what answers is loaded with the first question
@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # what answers is loaded with the first question
     from unmask.inference.score import Scorer
     from unmask.inference.search import By
     from unmask.inference.vectors import Encoder
-    from unmask.tasks.classifier import Classifier
+    from unmask.tasks.tuned_model import TunedModel
 
 
 Answer = TypeVar("Answer")
@@ -84,27 +84,27 @@ class Model:
         return encoder_digest(self.path)
 
     @cached_property
-    def classifier(self) -> Classifier:
-        """The tuned model, which labels texts."""
-        from unmask.tasks.classifier import Classifier
+    def tuned(self) -> TunedModel:
+        """The model as it was tuned to its task."""
+        from unmask.tasks.tune import load_tuned
 
-        return Classifier(self.path, device=self.device, precision=self.precision)
+        return load_tuned(self.path, device=self.device, precision=self.precision)
 
-    def predict(self, *texts: str, pairs: Sequence[str] | None = None) -> list[Predicted]:
-        """Label texts, or pairs of texts; an empty one is refused before the model is asked."""
+    def predict(self, *texts: str, pairs: Sequence[str] | None = None) -> list[Prediction]:
+        """What a tuned model says of texts, or of pairs of texts; an empty one is refused before the model is asked."""
         for text in (*texts, *(pairs or ())):
             if not text.strip():
-                raise BadInput("an empty text has no label")
-        return self.classifier.predict(texts, pairs)
+                raise BadInput("an empty text has no answer")
+        return list(self.tuned.predict(texts, pairs))
 
-    def predict_each(self, lines: Sequence[str | tuple[str, str]]) -> list[Predicted | BadInput]:
-        """Label texts or pairs; in the place of one that cannot be labelled, what is wrong with it."""
+    def predict_each(self, lines: Sequence[str | tuple[str, str]]) -> list[Prediction | BadInput]:
+        """The same; in the place of a text that cannot be used, what is wrong with it."""
         both = [(line, None) if isinstance(line, str) else line for line in lines]
         good = [each for each in both if all(text is None or text.strip() for text in each)]
         paired = [second for _, second in good if second is not None]
-        answers = iter(self.classifier.predict([first for first, _ in good], paired or None) if good else ())
+        answers = iter(self.tuned.predict([first for first, _ in good], paired or None) if good else ())
         kept = {id(each) for each in good}
-        return [next(answers) if id(each) in kept else BadInput("an empty text has no label") for each in both]
+        return [next(answers) if id(each) in kept else BadInput("an empty text has no answer") for each in both]
 
     def fill(self, *texts: str, **settings: Unpack[FillSettings]) -> list[Filled]:
         """Fill the blanks of texts; a text that cannot be filled is refused before the model is asked.

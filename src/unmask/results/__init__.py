@@ -66,6 +66,7 @@ from unmask.results.tuning import Judged as Judged
 from unmask.results.tuning import JudgedBaseline as JudgedBaseline
 from unmask.results.tuning import JudgedLabel as JudgedLabel
 from unmask.results.tuning import Predicted as Predicted
+from unmask.results.tuning import Prediction as Prediction
 from unmask.results.tuning import SureError as SureError
 from unmask.results.tuning import Tuned as Tuned
 from unmask.results.writing import Exported as Exported
@@ -74,4 +75,4 @@ from unmask.results.writing import Revealed as Revealed
 from unmask.results.writing import Written as Written
 
 if not TYPE_CHECKING:  # a type checker sees the names as they stand, and could not follow this
-    __all__ = [name for name, value in globals().items() if is_dataclass(value)]
+    __all__ = [name for name, value in globals().items() if is_dataclass(value) and value.__name__ == name]

@@ -22,6 +22,9 @@ class Predicted:
     windows: int
 
 
+Prediction = Predicted  # what a tuned model says, by its task
+
+
 @dataclass(frozen=True, kw_only=True)
 class JudgedLabel:
     """How well one label is told."""
@@ -89,8 +92,8 @@ class Tuned:
     model: Path
     task: str
     start: Path
-    labels: tuple[str, ...]
-    several: bool  # whether a text may have any number of labels
+    labels: tuple[str, ...]  # where labels are told apart
+    several: bool  # whether a text may have any number of them
     fields: dict[str, str | None]  # that the examples were read from
     train: int  # examples learnt from
     dev: int  # examples that chose the moment, the temperature and the thresholds
@@ -100,7 +103,7 @@ class Tuned:
     step: int  # of the moment that is exported
     seconds: float
     precision: str
-    temperature: float
+    temperature: float | None  # where probabilities are calibrated
     figures: dict[str, float]  # on dev
     test: Judged | None = None
     next: tuple[str, ...] = ()  # commands to go on with

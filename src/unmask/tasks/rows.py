@@ -21,7 +21,7 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
 from unmask.records import Ids, Vocabulary
-from unmask.tasks.batches import TextRows
+from unmask.tasks.text_rows import TextRows
 from unmask.tokens.tokenizer.encode import encode
 from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.tokens.windows import read_windows

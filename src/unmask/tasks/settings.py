@@ -1,4 +1,4 @@
-"""How a task is learnt where nobody says: learning rate by width, epochs by data size, weights of rare labels.
+"""How a task is learnt where nobody says: learning rate by width, epochs by data size.
 
 In: what was asked for, and the sizes of model and data. Out: numbers, each a stated function of those.
 """
@@ -7,17 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from unmask.errors import BadInput
-from unmask.records import Reals
 
 PRETRAINED, SCRATCH = "pretrained", "scratch"  # what a run starts from
 WIDTH, LR, MOST_LR = 768, 3e-5, 1e-3  # of base-size encoders; narrower ones bear more, up to this
 STEPS, EPOCHS = 500, (3, 50)  # a run has about so many steps, and between so many epochs
 BATCH_SIZE = 32
 REPRODUCIBLE = 8  # micro-batches in a step that is to be the same on any number of processes up to this
-UNEVEN = 2.0  # times as frequent as the rarest is the most frequent label, where labels are weighted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,19 +52,6 @@ def epochs_for(examples: int, batch_size: int) -> float:
     """
     fewest, most = EPOCHS
     return float(min(most, max(fewest, round(STEPS * batch_size / max(1, examples)))))
-
-
-def class_weights(targets: Reals) -> tuple[float, ...] | None:
-    """C: a weight for each label where some are much rarer: with 1/√frequency, mean 1 over the examples; else none.
-
-    >>> class_weights(np.eye(2)), [round(weight, 2) for weight in class_weights(np.eye(2)[[0, 0, 0, 0, 1]])]
-    (None, [0.83, 1.67])
-    """
-    counts = np.maximum(targets.sum(0), 1)
-    if counts.max() <= UNEVEN * counts.min():
-        return None
-    weights = 1 / np.sqrt(counts)
-    return tuple((weights * counts.sum() / (weights @ counts)).tolist())
 
 
 def micro_batch_for(batch_size: int, processes: int, *, reproducible: bool) -> int:

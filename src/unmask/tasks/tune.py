@@ -1,118 +1,52 @@
-"""One verb for every task: what is asked of a tuning, read and run; adding a task is an entry of `TASKS`.
+"""One verb for every task: what is asked of a tuning, opened and run; adding a task is an entry of `TASKS`.
 
-In: a task, a model, labelled examples and settings; or a run to go on with. Out: a finished run and what it learnt.
+In: a task, a model, examples and settings; or a run to go on with. Out: a finished run and what it learnt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from unmask.errors import BadInput
-from unmask.runs.commands import PRETRAIN, resume_command
-from unmask.runs.directory import read_description
-from unmask.tasks.classify import KIND, Classifying, classifying_of, say_what_is_learnt
-from unmask.tasks.labelled import LabelledExamples, check_labels, check_trainable, read_labelled
-from unmask.tasks.settings import TuneSettings, micro_batch_for
-from unmask.training.budget import Budget
+from unmask.tasks.classify.classifier import Classifier
+from unmask.tasks.classify.learning import open_classifying
+from unmask.tasks.request import TuneRequest
+from unmask.tasks.tuned_model import TunedModel, read_task
+from unmask.tasks.tuning import Tuning
 from unmask.training.job import FinishedRun
-from unmask.training.machine.computing import Computing
-from unmask.training.machine.distributed import launched
-from unmask.training.observer import Saving
-from unmask.training.precision import AUTO
 from unmask.training.run_job import run_job
-
-Given = Mapping[str, Any]
-PLACES = ("model", "train", "dev", "test")
-FIELDS = ("text", "pair", "label", "group")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TuneRequest:
-    """Everything that a tuning takes beside the run directory."""
-
-    places: Mapping[str, Path]  # of the model, the examples and, where they are given, dev and test
-    fields: Mapping[str, str | None]  # as asked for
-    settings: TuneSettings
-    budget: Budget
-    saving: Saving
-    reproducible: bool
-    computing: Computing
-    workers: int | None
-    resume: bool = False
 
 
 @dataclass(frozen=True)
-class TunedClassifier:
+class Task:
+    """A task: how its examples are opened for learning, and what answers when it is learnt."""
+
+    open: Callable[[TuneRequest], tuple[Any, Any]]  # a `Tuning`, and the test examples if there are some
+    model: type[TunedModel]
+
+
+TASKS = {"classify": Task(open_classifying, Classifier)}
+
+
+@dataclass(frozen=True)
+class TunedRun:
     """A tuning that has come to its end."""
 
     run: FinishedRun
-    learnt: Classifying
-    test: LabelledExamples | None
+    learnt: Any  # the `Tuning` of its task
+    test: Any  # examples that nothing was chosen on, if there are some
 
 
-def new_request(places: Mapping[str, Path], given: Given) -> TuneRequest:
-    """A run that is to begin."""
-    settings = TuneSettings(**_chosen(TuneSettings, given))
-    reproducible = bool(given.get("reproducible", False))
-    if settings.micro_batch is None:
-        processes, _ = launched()
-        micro_batch = micro_batch_for(settings.batch_size, processes, reproducible=reproducible)
-        settings = replace(settings, micro_batch=micro_batch)
-    return TuneRequest(
-        places=places,
-        fields={name: given.get(name) for name in FIELDS},
-        settings=settings,
-        budget=Budget(**_chosen(Budget, given)),
-        saving=Saving(best=True, **_chosen(Saving, given)),
-        reproducible=reproducible,
-        computing=Computing(**{"precision": AUTO, **_chosen(Computing, given)}),
-        workers=given.get("workers"),
-    )
-
-
-def resumed_tuning(run: Path, kind: str, places: Mapping[str, Path], given: Given) -> TuneRequest:
-    """A run that is to go on: what it was, and where its files are now if they have moved."""
-    description = read_description(run)
-    if description.get("kind") != kind:
-        again = resume_command(run, description.get("kind", PRETRAIN))
-        raise BadInput(f"{run}: is a run of another kind; {again} goes on with it")
-    recorded = {name: Path(place) for name, place in description["places"].items()}
-    for name, place in {**recorded, **places}.items():
-        if not place.exists():
-            flag = name.upper() if name in ("model", "train") else f"--{name}"
-            raise BadInput(f"{run}: its {name} is no longer at {place}; say where it is now by {flag}")
-    settings = {**description["tuning"], "seed": description["seed"], **_chosen(TuneSettings, given)}
-    return TuneRequest(
-        places={**recorded, **places},
-        fields={**description["fields"], **{name: given[name] for name in FIELDS if name in given}},
-        settings=TuneSettings(**settings),
-        budget=Budget(**_chosen(Budget, given)),
-        saving=Saving(**{**(description.get("saving") or {}), "best": True, **_chosen(Saving, given)}),
-        reproducible=given.get("reproducible", description.get("reproducible", False)),
-        computing=Computing(**{**description["computing"], **_chosen(Computing, given)}),
-        workers=given.get("workers", description.get("workers")),
-        resume=True,
-    )
-
-
-def tune_classifier(out: Path, request: TuneRequest) -> TunedClassifier:
-    """Learn labels, or go on learning them."""
-    train = read_labelled(request.places["train"], None, **request.fields)
-    check_trainable(train)
-
-    others = {
-        name: read_labelled(request.places[name], train.fields) for name in ("dev", "test") if name in request.places
-    }
-    for examples in others.values():
-        check_labels(examples, train.labels, train.several)
-    learnt = classifying_of(request.places["model"], request.settings, train, others.get("dev"))
-    say_what_is_learnt(learnt)
+def tune_task(out: Path, task: str, request: TuneRequest) -> TunedRun:
+    """Learn a task, or go on learning it."""
+    learnt, test = TASKS[task].open(request)
+    assert isinstance(learnt, Tuning)
+    learnt.say_what_is_learnt()
     job = learnt.job()
-    test = others.get("test")
-    places = {**job.places, **({} if test is None else {"test": str(test.path.resolve())})}
+    places = {**job.places, **({} if test is None else {"test": str(request.places["test"].resolve())})}
     budget = request.budget if request.budget.is_set or request.resume else learnt.budget()
     finished_run = run_job(
         replace(job, places=places),
@@ -124,13 +58,12 @@ def tune_classifier(out: Path, request: TuneRequest) -> TunedClassifier:
         computing=request.computing,
         workers=request.workers,
     )
-    return TunedClassifier(finished_run, learnt, test)
+    return TunedRun(finished_run, learnt, test)
 
 
-# by task: how it is called in run.json, and what learns it
-TASKS: dict[str, tuple[str, Callable[[Path, TuneRequest], TunedClassifier]]] = {"classify": (KIND, tune_classifier)}
-
-
-def _chosen(kind: type[Any], given: Given) -> dict[str, Any]:
-    """Those of the given settings that a dataclass has a field for."""
-    return {field.name: given[field.name] for field in fields(kind) if field.name in given}
+def load_tuned(path: Path, *, device: str | None = None, precision: str = "float32") -> TunedModel:
+    """A tuned model, whatever its task."""
+    _, values = read_task(path)
+    if values["task"] not in TASKS:
+        raise BadInput(f"{path}: is tuned to {values['task']!r}, which this version does not know")
+    return TASKS[values["task"]].model(path, device=device, precision=precision)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from unmask.errors import BadInput
 from unmask.files import check_writable
-from unmask.results import Predicted, Tuned, Written
+from unmask.results import Prediction, Tuned, Written
 from unmask.verbs.arguments import Location, given_settings, path_of
 from unmask.verbs.commands import streamed, verb
 from unmask.verbs.lines import Answers, answer_texts, source_of
@@ -112,12 +112,12 @@ def tune(
         precision=precision,
         workers=workers,
     )
-    from unmask.evaluation.judged import judge_tuning
-    from unmask.tasks.tune import TASKS, new_request, resumed_tuning
+    from unmask.evaluation.tuned.judge import judge_tuning
+    from unmask.tasks.request import new_request, resumed_tuning
+    from unmask.tasks.tune import tune_task
 
-    kind, learn = TASKS[task]
-    request = resumed_tuning(run, kind, places, given) if goes_on else new_request(places, given)
-    return judge_tuning(learn(run, request))
+    request = resumed_tuning(run, task, places, given) if goes_on else new_request(places, given)
+    return judge_tuning(tune_task(run, task, request))
 
 
 def _run_to_tune(task: str, out: Location | None, resume: Location | bool) -> tuple[Path, bool]:
@@ -156,7 +156,7 @@ def predict(
     device: str | None = None,
     precision: Literal["float32", "bfloat16", "float16"] = "float32",
     revision: str | None = None,
-) -> Iterator[Predicted | Written]:
+) -> Iterator[Prediction | Written]:
     """Label texts with a tuned model, with calibrated probabilities.
 
     Pairs come as JSON lines with the two fields that the model was tuned on, or as two texts after each other. Texts
@@ -180,19 +180,19 @@ def predict(
 
 def _labelled(
     asked: Model, texts: tuple[str, ...], field: str | None, out: Path | None, precision: str
-) -> Iterator[Predicted | Written]:
-    card = asked.classifier.card
+) -> Iterator[Prediction | Written]:
+    card = asked.tuned.card
     if len(texts) == 1 and Path(texts[0].removesuffix(".gz")).suffix in TABLES and source_of(texts) is not None:
         raise BadInput(f"{texts[0]}: predict reads JSON lines, or a text a line; save the table as .jsonl")
     source = source_of(texts)
     if source is None and card.pair_field is not None:
         if len(texts) % 2:
-            raise BadInput(asked.classifier.wanted)
+            raise BadInput(asked.tuned.wanted)
         yield from asked.predict(*texts[::2], pairs=texts[1::2])
         return
     as_json = source is not None and (source.field is not None or card.pair_field is not None or field is not None)
 
-    def answer(lines: list[Any]) -> Answers[Predicted]:
+    def answer(lines: list[Any]) -> Answers[Prediction]:
         for predicted in asked.predict_each(lines):
             yield predicted if isinstance(predicted, BadInput) else [predicted]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from unmask.tasks.labelled import FieldNames, LabelledExamples, LabelledText
-from unmask.tasks.splitting import hold_out
+from unmask.tasks.classify.labelled import FieldNames, LabelledExamples, LabelledText
+from unmask.tasks.classify.splitting import hold_out
 
 
 def examples(labels: str, groups: list[str] | None = None) -> LabelledExamples:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from unmask.errors import BadInput
-from unmask.tasks.labelled import FieldNames, check_labels, check_trainable, read_labelled
+from unmask.tasks.classify.labelled import FieldNames, check_labels, check_trainable, read_labelled
 
 
 def jsonl(path: Path, *records: object) -> Path:

@@ -15,8 +15,8 @@ from transformers import PreTrainedModel
 from unmask.objectives.classification import text_logits
 from unmask.records import Integers, LabelledBatch, Reals
 from unmask.results import FigureTitle
-from unmask.tasks.batches import TextRows
-from unmask.tasks.calibration import choose_thresholds, decide, macro_f1, mean_loss, probabilities_of
+from unmask.tasks.classify.calibration import choose_thresholds, decide, macro_f1, mean_loss, probabilities_of
+from unmask.tasks.text_rows import TextRows
 from unmask.tokens.bucket import batches_by_length
 from unmask.training.machine.distributed import ALONE, World
 
@@ -24,7 +24,6 @@ TOKENS, ROWS = 8_192, 64  # in a forward pass at the most, padding among them, o
 ACCURACY = FigureTitle("accuracy", "Accuracy", better="more", percent=True)
 MACRO_F1 = FigureTitle("macro_f1", "Macro F1", better="more", percent=True)
 LOSS = FigureTitle("loss", "Loss, nats a label")
-SAMPLE = 200_000  # tokens of a validation on the way: below that everything that is held out
 
 
 @dataclass(frozen=True, eq=False)

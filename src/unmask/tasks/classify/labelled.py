@@ -11,18 +11,15 @@ in one line that names the file, the line and the field.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from io import TextIOWrapper
 from math import isfinite
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from unmask.errors import BadInput, did_you_mean
-from unmask.files import missing_path, sha256_of
+from unmask.files import sha256_of
+from unmask.tasks.examples import IDS, Record, check_id, first_named, present_value, read_records, text_in
 
 PAIRS = (
     ("sentence1", "sentence2"),
@@ -43,12 +40,7 @@ LABELS = (
     *("label", "labels", "intent", "class", "category", "categories", "topic", "sentiment", "target", "tags"),
     *("gold_label",),
 )
-IDS = ("id", "idx", "guid", "uid")
-SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".tsv": "tsv"}
 FEWEST = 10  # examples, below which nothing is learnt from them
-LONGEST = 1 << 24  # characters in a field of CSV
-
-Record = Mapping[str, Any]
 
 
 class FieldNames(NamedTuple):
@@ -100,7 +92,7 @@ def read_labelled(path: Path, fields: FieldNames | None = None, **asked: str | N
 
     Where neither says which they are, their names tell.
     """
-    rows = _records(path)
+    rows = read_records(path)
     first = next(rows, None)
     if first is None:
         raise BadInput(f"{path}: has no examples")
@@ -113,14 +105,14 @@ def read_labelled(path: Path, fields: FieldNames | None = None, **asked: str | N
     empty = 0
     id_field = next((name for name in IDS if name in first[1] and name not in names), None)
     for line, record in (first, *rows):
-        _check_id(path, line, record, id_field, seen)
-        texts = [_text_in(path, line, record, name) for name in (names.text, names.pair) if name is not None]
+        check_id(path, line, record, id_field, seen)
+        texts = [text_in(path, line, record, name) for name in (names.text, names.pair) if name is not None]
         if not all(text.strip() for text in texts):
             empty += 1
             continue
         labels, several = _labels_in(path, line, record, names.label)
         kinds.setdefault(several, line)
-        group = None if names.group is None else str(_present_value(path, line, record, names.group))
+        group = None if names.group is None else str(present_value(path, line, record, names.group))
         examples.append(LabelledText(line, texts[0], texts[1] if names.pair else None, labels, group))
     if len(kinds) > 1:
         raise BadInput(
@@ -181,8 +173,8 @@ def infer_fields(
         found = next((both for both in PAIRS if all(name in spelt for name in both)), None)
         if found is not None:
             text, pair = (spelt[name] for name in found)
-    text = text or _first_of(TEXTS, spelt, without=(pair, label, group)) or _only_text(record, (pair, label, group))
-    label = label or _first_of(LABELS, spelt, without=(text, pair, group))
+    text = text or first_named(TEXTS, spelt, without=(pair, label, group)) or _only_text(record, (pair, label, group))
+    label = label or first_named(LABELS, spelt, without=(text, pair, group))
     for name, flag in ((text, "--text-field"), (label, "--label-field")):
         if name is None:
             raise BadInput(f"{path}: which field? {flag} names it, one of {', '.join(map(repr, record))}")
@@ -193,92 +185,15 @@ def infer_fields(
     return FieldNames(cast(str, text), pair, cast(str, label), group)
 
 
-def _first_of(names: Iterable[str], spelt: Mapping[str, str], without: tuple[str | None, ...]) -> str | None:
-    return next((spelt[name] for name in names if name in spelt and spelt[name] not in without), None)
-
-
 def _only_text(record: Record, without: tuple[str | None, ...]) -> str | None:
     """The one field that holds words, where only one does."""
     wordy = [name for name, value in record.items() if isinstance(value, str) and " " in value and name not in without]
     return wordy[0] if len(wordy) == 1 else None
 
 
-def _records(path: Path) -> Iterator[tuple[int, Record]]:
-    """The records of a file, with the numbers of their lines."""
-    if not path.exists():
-        raise missing_path(path, "give a file with a labelled text a line: JSONL, CSV or TSV")
-    if path.is_dir():
-        raise BadInput(f"{path}: is a folder; give a file with a labelled text a line: JSONL, CSV or TSV")
-    suffix = next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "").lower()
-    if suffix not in SUFFIXES:
-        raise BadInput(f"{path}: what is in it? give a file that ends in .jsonl, .csv or .tsv (or that and .gz)")
-    with _open_text(path) as file:
-        try:
-            yield from _json_records(path, file) if SUFFIXES[suffix] == "json" else _table(path, file, SUFFIXES[suffix])
-        except UnicodeDecodeError as error:
-            raise BadInput(f"{path}: is not UTF-8 ({error.reason}); convert it first") from error
-        except (OSError, EOFError) as error:
-            raise BadInput(f"{path}: cannot be read ({error})") from error
-
-
-def _open_text(path: Path) -> IO[str]:
-    if path.suffix == ".gz":
-        return TextIOWrapper(cast(IO[bytes], gzip.open(path)), encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
-
-
-def _json_records(path: Path, file: IO[str]) -> Iterator[tuple[int, Record]]:
-    for line, text in enumerate(file, start=1):
-        if not text.strip():
-            continue
-        try:
-            record = json.loads(text)
-        except ValueError as error:
-            raise BadInput(f"{path}:{line}: is not JSON; give one object a line") from error
-        if not isinstance(record, dict):
-            raise BadInput(f"{path}:{line}: is not a JSON object; give one with a text and a label a line")
-        yield line, record
-
-
-def _table(path: Path, file: IO[str], kind: str) -> Iterator[tuple[int, Record]]:
-    """Rows under the names of the first; TSV has no quotes, for its texts have them."""
-    csv.field_size_limit(LONGEST)
-    if kind == "tsv":
-        reader = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-    else:
-        reader = csv.reader(file, delimiter=",", strict=True)
-    heads: list[str] | None = None
-    try:
-        for row in reader:
-            if not row:
-                continue
-            if heads is None:
-                heads = row
-            elif len(row) != len(heads):
-                hint = "; quote texts that have commas or line breaks" if kind == "csv" else ""
-                raise BadInput(f"{path}:{reader.line_num}: has {len(row)} columns, the first line {len(heads)}{hint}")
-            else:
-                yield reader.line_num, dict(zip(heads, row, strict=True))
-    except csv.Error as error:
-        raise BadInput(f"{path}:{reader.line_num}: {error}") from error
-
-
-def _present_value(path: Path, line: int, record: Record, name: str) -> Any:
-    if record.get(name) is None:
-        raise BadInput(f"{path}:{line}: has no field {name!r}")
-    return record[name]
-
-
-def _text_in(path: Path, line: int, record: Record, name: str) -> str:
-    value = _present_value(path, line, record, name)
-    if not isinstance(value, str):
-        raise BadInput(f"{path}:{line}: the field {name!r} is no text")
-    return value
-
-
 def _labels_in(path: Path, line: int, record: Record, name: str) -> tuple[tuple[str, ...], bool]:
     """The labels of a record, and whether they are a list."""
-    value = _present_value(path, line, record, name)
+    value = present_value(path, line, record, name)
     several = isinstance(value, list)
     values = value if several else [value]
     if any(isinstance(each, dict | list | None) for each in values) or "" in values:
@@ -304,18 +219,6 @@ def _is_fraction(label: str) -> bool:
     except ValueError:
         return False
     return isfinite(number) and not number.is_integer()
-
-
-def _check_id(path: Path, line: int, record: Record, field: str | None, seen: dict[str, int]) -> None:
-    """Refuse an example that is there twice."""
-    if field is None or record.get(field) in (None, ""):
-        return
-    before = seen.setdefault(str(record[field]), line)
-    if before != line:
-        raise BadInput(
-            f"{path}:{line}: the {field} {record[field]!r} is that of line {before} too; leave one out, or, where it "
-            f"names a group of examples, give --group-field {field}"
-        )
 
 
 def _count_examples(count: int) -> str:

@@ -27,8 +27,8 @@ from unmask.evaluation.features import text_vectors
 from unmask.inference.vectors import load_encoder
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
-from unmask.tasks.calibration import choose_thresholds, decide, macro_f1
-from unmask.tasks.labelled import LabelledExamples
+from unmask.tasks.classify.calibration import choose_thresholds, decide, macro_f1
+from unmask.tasks.classify.labelled import LabelledExamples
 
 MOST = 20_000  # examples that a baseline learns from, an even sample
 STRENGTHS = {"TF-IDF": (1.0, 10.0, 100.0), "frozen vectors": (1e-3, 1e-2, 1e-1)}  # of the data against small weights

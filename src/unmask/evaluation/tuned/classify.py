@@ -1,75 +1,37 @@
-"""How well a tuned model labels texts, beside what simpler ways come to, with intervals.
+"""How well a classifier labels test texts, beside what simpler ways come to, with intervals.
 
-In: a tuning that is finished, and test texts. Out: `Tuned`, with figures, a table of labels, the confusions and the
-surest errors. The model is asked by the same function as by `unmask predict`: what it says of a text there is what was
-measured here.
+In: a tuning that is finished, and test texts. Out: `Judged`: figures, a table of labels, the confusions and the surest
+errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
-from unmask.evaluation.baselines import LabelledArrays, baseline_decisions
 from unmask.evaluation.intervals import resampled_figure
-from unmask.files import sha256_of, write_json
+from unmask.evaluation.tuned.baselines import LabelledArrays, baseline_decisions
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
-from unmask.results import Confusion, Figure, Judged, JudgedBaseline, JudgedLabel, SureError, Tuned, to_plain
-from unmask.runs.commands import next_commands
-from unmask.tasks.calibration import calibration_error, mean_f1
-from unmask.tasks.classifier import Classifier
-from unmask.tasks.labelled import LabelledExamples, LabelledText
-from unmask.tasks.tune import TunedClassifier
-from unmask.training.machine.distributed import launched
+from unmask.results import Confusion, Figure, Judged, JudgedBaseline, JudgedLabel, SureError
+from unmask.tasks.classify.calibration import calibration_error, mean_f1
+from unmask.tasks.classify.classifier import Classifier
+from unmask.tasks.classify.labelled import LabelledExamples, LabelledText
+from unmask.tasks.classify.learning import Classifying
+from unmask.tasks.tune import TunedRun
 
 ERRORS = 20  # the surest of them
 CHUNK = 512  # texts that are asked about together
-RESULT = "tuned.json"  # in the run directory
 LEAST = 1e-12  # of a probability, for its logarithm
 
 
-def judge_tuning(tuned: TunedClassifier) -> Tuned:
-    """What came of a tuning; on test texts, where there are some. The run keeps it in `tuned.json`.
-
-    Of many processes the first judges and writes.
-    """
-    run, learnt = tuned.run, tuned.learnt
-    _, rank = launched()
-    classifier = Classifier(run.path)
-    judged = None
-    if tuned.test is not None and rank == 0:
-        dev, train = (LabelledArrays(each, learnt.targets_of(each)) for each in (learnt.dev, learnt.train))
-        test = LabelledArrays(tuned.test, learnt.targets_of(tuned.test))
-        judged = judge(classifier, learnt.start, train, dev, test)
-    result = Tuned(
-        path=run.path,
-        model=run.path / "model",
-        task=classifier.card.task,
-        start=learnt.start,
-        labels=learnt.labels,
-        several=learnt.several,
-        fields=learnt.train.fields._asdict(),
-        train=len(learnt.train),
-        dev=len(learnt.dev),
-        parameters=run.parameters,
-        lr=learnt.lr,
-        steps=run.steps,
-        step=run.step,
-        seconds=run.seconds,
-        precision=run.description["computing"]["precision"],
-        temperature=classifier.card.temperature,
-        figures=dict(run.figures),
-        test=judged,
-        next=next_commands(run.path, run.description, "finished"),
-        weights_sha256=sha256_of(run.path / "model" / "model.safetensors"),
-    )
-    if rank == 0:
-        write_json(run.path / RESULT, to_plain(asdict(result)))
-    return result
+def judge_classifier(tuned: TunedRun, classifier: Classifier) -> Judged:
+    """Figures on the test texts of a tuning, beside its baselines."""
+    learnt: Classifying = tuned.learnt
+    parts = (LabelledArrays(each, learnt.targets_of(each)) for each in (learnt.train, learnt.dev, tuned.test))
+    return judge(classifier, learnt.start, *parts)
 
 
 def judge(

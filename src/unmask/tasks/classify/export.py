@@ -14,9 +14,9 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from unmask.files import whole_directory
 from unmask.models.load import quiet_transformers
-from unmask.tasks.calibration import choose_thresholds, fit_temperature, probabilities_of
-from unmask.tasks.classifier import ClassifyCard
-from unmask.tasks.validation import LabelledValidation, logits_of
+from unmask.tasks.classify.calibration import choose_thresholds, fit_temperature, probabilities_of
+from unmask.tasks.classify.classifier import ClassifyCard
+from unmask.tasks.classify.validation import LabelledValidation, logits_of
 from unmask.tokens.tokenizer.load import save_tokenizer
 from unmask.training.job import FinishedRun
 

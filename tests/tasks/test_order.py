@@ -6,7 +6,9 @@ import pickle
 
 import numpy as np
 
-from unmask.tasks.batches import LabelledBatches, TextRows
+from unmask.tasks.classify.batches import LabelledBatches
+from unmask.tasks.order import ExampleOrder
+from unmask.tasks.text_rows import TextRows
 
 
 def rows(lengths: list[list[int]]) -> TextRows:
@@ -21,12 +23,14 @@ def rows(lengths: list[list[int]]) -> TextRows:
 
 def batches(count: int = 23, batch_size: int = 5) -> LabelledBatches:
     lengths = [[3 + n % 7] if n % 5 else [6, 4] for n in range(count)]
-    return LabelledBatches(rows=rows(lengths), targets=np.eye(count), batch_size=batch_size, seed=3)
+    made = rows(lengths)
+    order = ExampleOrder(work=made.work, batch_size=batch_size, seed=3)
+    return LabelledBatches(rows=made, targets=np.eye(count), order=order)
 
 
 def test_every_epoch_has_every_example_once_in_another_order() -> None:
     made = batches()
-    orders = [made.examples(epoch * 23, (epoch + 1) * 23).tolist() for epoch in range(4)]
+    orders = [made.order.examples(epoch * 23, (epoch + 1) * 23).tolist() for epoch in range(4)]
     assert all(sorted(order) == list(range(23)) for order in orders)
     assert len({tuple(order) for order in orders}) == 4
 
@@ -55,6 +59,6 @@ def test_rows_of_a_text_stay_together_and_are_padded() -> None:
 def test_steps_have_texts_of_like_length() -> None:
     draw = np.random.default_rng(0)
     lengths = [[int(length)] for length in draw.integers(3, 40, size=640)]
-    made = LabelledBatches(rows=rows(lengths), targets=np.eye(640), batch_size=16, seed=0)
-    spread = [np.ptp([lengths[n][0] for n in made.examples(16 * k, 16 * k + 16)]) for k in range(40)]
+    order = ExampleOrder(work=rows(lengths).work, batch_size=16, seed=0)
+    spread = [np.ptp([lengths[n][0] for n in order.examples(16 * k, 16 * k + 16)]) for k in range(40)]
     assert np.mean(spread) < 10  # of 37

@@ -17,10 +17,11 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipe
 import unmask
 from unmask.errors import BadInput, Interrupted
 from unmask.files import sha256_of
-from unmask.tasks.classify import Classifying, classifying_of
-from unmask.tasks.labelled import read_labelled
+from unmask.tasks.classify.classifier import start_labels
+from unmask.tasks.classify.labelled import read_labelled
+from unmask.tasks.classify.learning import Classifying, classifying_of
 from unmask.tasks.settings import TuneSettings
-from unmask.tasks.start import start_classifier, start_labels
+from unmask.tasks.start import start_model
 from unmask.training.machine.distributed import ALONE
 from unmask.training.session import Session
 from unmask.training.step import take_step
@@ -189,7 +190,7 @@ def test_a_tuned_model_is_tuned_again_with_its_head_for_the_same_labels_and_a_ne
     assert torch.equal(same.learner().classifier.weight, head)  # type: ignore[union-attr]
     renamed = copy.deepcopy(same.config)
     renamed.id2label = {0: "yes", 1: "no"}
-    other = start_classifier(tuned.model, renamed, 0)
+    other = start_model(Classifying.head, tuned.model, renamed, 0, same_labels=False)
     assert not torch.equal(other.classifier.weight, head)  # type: ignore[union-attr]
     assert torch.equal(
         other.base_model.embeddings.word_embeddings.weight,  # type: ignore[union-attr]

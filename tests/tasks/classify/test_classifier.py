@@ -11,10 +11,10 @@ import pytest
 
 import unmask
 from unmask.errors import BadInput, Damaged
-from unmask.evaluation.judged import ask_examples
-from unmask.tasks.calibration import decide, macro_f1
-from unmask.tasks.classifier import Classifier, read_card, targets_of
-from unmask.tasks.labelled import read_labelled
+from unmask.evaluation.tuned.classify import ask_examples
+from unmask.tasks.classify.calibration import decide, macro_f1
+from unmask.tasks.classify.classifier import Classifier, read_classify_card, targets_of
+from unmask.tasks.classify.labelled import read_labelled
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_a_text_is_labelled_alike_alone_and_among_others(tuned: unmask.Tuned) ->
 
 
 def test_empty_lines_and_a_table_are_told(tuned: unmask.Tuned, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="an empty text has no label"):
+    with pytest.raises(BadInput, match="an empty text has no answer"):
         unmask.load(tuned.path).predict(" ")
     (tmp_path / "new.csv").write_text("text\na\n")
     with pytest.raises(BadInput, match=r"save the table as \.jsonl"):
@@ -70,4 +70,4 @@ def test_a_changed_card_is_damage(tuned: unmask.Tuned, tmp_path: Path) -> None:
     copied = Path(shutil.copytree(tuned.model, tmp_path / "model"))
     (copied / "task.json").write_text("{}")
     with pytest.raises(Damaged, match=r"task\.json: cannot be read"):
-        read_card(copied)
+        read_classify_card(copied)

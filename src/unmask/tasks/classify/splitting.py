@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unmask.tasks.labelled import LabelledExamples, LabelledText
+from unmask.tasks.classify.labelled import LabelledExamples, LabelledText
 from unmask.tokens.pack import random_order
 
 EVERY = 10  # of so many one is held out

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
-from unmask.evaluation.baselines import LabelledArrays, baseline_decisions, majority
-from unmask.evaluation.judged import clusters_of, confusions_of, judge_labels, label_figures, surest_errors
-from unmask.tasks.classifier import targets_of
-from unmask.tasks.labelled import FieldNames, LabelledExamples, LabelledText
+from unmask.evaluation.tuned.baselines import LabelledArrays, baseline_decisions, majority
+from unmask.evaluation.tuned.classify import clusters_of, confusions_of, judge_labels, label_figures, surest_errors
+from unmask.tasks.classify.classifier import targets_of
+from unmask.tasks.classify.labelled import FieldNames, LabelledExamples, LabelledText
 
 LABELS = ("a", "b", "c")
 

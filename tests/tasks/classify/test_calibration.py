@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from unmask.tasks.calibration import (
+from unmask.tasks.classify.calibration import (
     calibration_error,
     choose_thresholds,
     decide,

@@ -1,0 +1,1 @@
+"""One label for each text or pair of texts, or several."""

@@ -1,0 +1,115 @@
+"""Files of examples, whatever the task: JSONL, CSV or TSV, plain or packed (.gz), to records with their lines.
+
+What cannot be used is told in one line that names the file, the line and the field.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from io import TextIOWrapper
+from pathlib import Path
+from typing import IO, Any, cast
+
+from unmask.errors import BadInput
+from unmask.files import missing_path
+
+IDS = ("id", "idx", "guid", "uid")
+SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".tsv": "tsv"}
+LONGEST = 1 << 24  # characters in a field of CSV
+
+Record = Mapping[str, Any]
+
+
+def read_records(path: Path, wanted: str = "a labelled text a line") -> Iterator[tuple[int, Record]]:
+    """The records of a file, with the numbers of their lines."""
+    if not path.exists():
+        raise missing_path(path, f"give a file with {wanted}: JSONL, CSV or TSV")
+    if path.is_dir():
+        raise BadInput(f"{path}: is a folder; give a file with {wanted}: JSONL, CSV or TSV")
+    suffix = next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "").lower()
+    if suffix not in SUFFIXES:
+        raise BadInput(f"{path}: what is in it? give a file that ends in .jsonl, .csv or .tsv (or that and .gz)")
+    with _open_text(path) as file:
+        try:
+            yield from _json_records(path, file) if SUFFIXES[suffix] == "json" else _table(path, file, SUFFIXES[suffix])
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{path}: is not UTF-8 ({error.reason}); convert it first") from error
+        except (OSError, EOFError) as error:
+            raise BadInput(f"{path}: cannot be read ({error})") from error
+
+
+def _open_text(path: Path) -> IO[str]:
+    if path.suffix == ".gz":
+        return TextIOWrapper(cast(IO[bytes], gzip.open(path)), encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _json_records(path: Path, file: IO[str]) -> Iterator[tuple[int, Record]]:
+    for line, text in enumerate(file, start=1):
+        if not text.strip():
+            continue
+        try:
+            record = json.loads(text)
+        except ValueError as error:
+            raise BadInput(f"{path}:{line}: is not JSON; give one object a line") from error
+        if not isinstance(record, dict):
+            raise BadInput(f"{path}:{line}: is not a JSON object; give one with a text and a label a line")
+        yield line, record
+
+
+def _table(path: Path, file: IO[str], kind: str) -> Iterator[tuple[int, Record]]:
+    """Rows under the names of the first; TSV has no quotes, for its texts have them."""
+    csv.field_size_limit(LONGEST)
+    if kind == "tsv":
+        reader = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+    else:
+        reader = csv.reader(file, delimiter=",", strict=True)
+    heads: list[str] | None = None
+    try:
+        for row in reader:
+            if not row:
+                continue
+            if heads is None:
+                heads = row
+            elif len(row) != len(heads):
+                hint = "; quote texts that have commas or line breaks" if kind == "csv" else ""
+                raise BadInput(f"{path}:{reader.line_num}: has {len(row)} columns, the first line {len(heads)}{hint}")
+            else:
+                yield reader.line_num, dict(zip(heads, row, strict=True))
+    except csv.Error as error:
+        raise BadInput(f"{path}:{reader.line_num}: {error}") from error
+
+
+def present_value(path: Path, line: int, record: Record, name: str) -> Any:
+    """The value of a field that must be there."""
+    if record.get(name) is None:
+        raise BadInput(f"{path}:{line}: has no field {name!r}")
+    return record[name]
+
+
+def text_in(path: Path, line: int, record: Record, name: str) -> str:
+    """The text of a field that must be there."""
+    value = present_value(path, line, record, name)
+    if not isinstance(value, str):
+        raise BadInput(f"{path}:{line}: the field {name!r} is no text")
+    return value
+
+
+def check_id(path: Path, line: int, record: Record, field: str | None, seen: dict[str, int]) -> None:
+    """Refuse an example that is there twice."""
+    if field is None or record.get(field) in (None, ""):
+        return
+    before = seen.setdefault(str(record[field]), line)
+    if before != line:
+        raise BadInput(
+            f"{path}:{line}: the {field} {record[field]!r} is that of line {before} too; leave one out, or, where it "
+            f"names a group of examples, give --group-field {field}"
+        )
+
+
+def first_named(names: Iterable[str], spelt: Mapping[str, str], without: tuple[str | None, ...]) -> str | None:
+    """The field of the first of these names that there is; `spelt` has fields by their names in small letters."""
+    return next((spelt[name] for name in names if name in spelt and spelt[name] not in without), None)

@@ -1,0 +1,204 @@
+"""What the tunings of all tasks have in common: a start, settings, and the job that the loop runs.
+
+In: a model directory and settings. Out: a `Job`, from what the task says of its examples, objective and measurements.
+Resume, signals, many processes, precision, budgets and the best moment are the loop's.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sized
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+from torch.nn import Module
+from transformers import PreTrainedConfig, PreTrainedModel
+
+from unmask.models.kernels import CPU_KERNELS
+from unmask.models.load import length_of
+from unmask.objectives.objective import AnyObjective
+from unmask.results import FigureTitle
+from unmask.tasks.feed import ExampleBatches, ExampleFeed
+from unmask.tasks.rows import RowReader, row_length
+from unmask.tasks.settings import SCRATCH, TuneSettings, epochs_for, lr_for
+from unmask.tasks.start import HeadKind, draw_model, start_model, weights_digest
+from unmask.tokens.tokenizer.load import load_tokenizer
+from unmask.training.budget import Budget
+from unmask.training.job import Job, Validator
+from unmask.training.optimizer import Optimizing
+from unmask.training.timetable import Timetable
+
+FLAGS = {  # that the settings of a run are asked for by
+    **{
+        f"tuning.{name}": f"--{name.replace('_', '-')}"
+        for name in ("start", "lr", "batch_size", "micro_batch", "length")
+    },
+    **{f"fields.{name}": f"--{name}-field" for name in ("text", "pair", "label", "group")},
+    "train": "the labelled examples",
+    "dev": "--dev",
+    "model": "the model that it starts from",
+}
+SAMPLE = 200_000  # tokens of a validation on the way: below that everything that is held out
+
+
+class Tuning(ABC):
+    """A task to be learnt: a model to start from, examples and settings."""
+
+    task: ClassVar[str]  # its name on the command line
+    head: ClassVar[HeadKind]
+    flags: ClassVar[Mapping[str, str]] = FLAGS
+
+    start: Path  # the model directory
+    settings: TuneSettings
+    train: Sized  # the examples to learn from
+    dev: Sized  # the examples that choose the moment
+
+    @property
+    @abstractmethod
+    def config(self) -> PreTrainedConfig:
+        """The configuration of the model to come."""
+
+    @property
+    @abstractmethod
+    def batches(self) -> ExampleBatches:
+        """The examples of every epoch."""
+
+    @property
+    @abstractmethod
+    def objective(self) -> AnyObjective:
+        """What is learnt."""
+
+    @property
+    @abstractmethod
+    def held_out(self) -> Validator:
+        """What is measured on."""
+
+    @property
+    @abstractmethod
+    def figures(self) -> tuple[FigureTitle, ...]:
+        """What is measured; the first chooses the best moment."""
+
+    @property
+    @abstractmethod
+    def recorded(self) -> dict[str, Any]:
+        """What the run is known by beside its settings and its start: fields, labels, digests of the examples."""
+
+    @property
+    @abstractmethod
+    def places(self) -> dict[str, str]:
+        """Where the examples are, by name."""
+
+    @property
+    @abstractmethod
+    def facts(self) -> dict[str, str]:
+        """What people are told of the run."""
+
+    @property
+    @abstractmethod
+    def uses(self) -> tuple[str, ...]:
+        """Commands and code that use the model; EXAMPLE in them is the example."""
+
+    @property
+    @abstractmethod
+    def example(self) -> str:
+        """A short text to try the model on."""
+
+    @abstractmethod
+    def exporter(self) -> Callable[..., None]:
+        """What writes the model."""
+
+    @abstractmethod
+    def say_what_is_learnt(self) -> None:
+        """Lines before the training: what was read, and what was left out."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What is told apart, where labels are."""
+        return ()
+
+    @property
+    def several(self) -> bool:
+        """Whether an example may have any number of labels."""
+        return False
+
+    @property
+    def same_labels(self) -> bool:
+        """Whether the model it starts from has a head for these very labels, which goes on."""
+        return False
+
+    @cached_property
+    def reader(self) -> RowReader:
+        """The tokenizer with the length of rows."""
+        with torch.device("meta"):
+            shape = self.head.auto.from_config(self.config)
+        tokenizer = load_tokenizer(self.start)
+        return RowReader(tokenizer, row_length(self.settings.length, length_of(shape, tokenizer)))
+
+    @cached_property
+    def lr(self) -> float:
+        """The learning rate at its height."""
+        width = self.config.get_text_config().hidden_size
+        return self.settings.lr or lr_for(width)
+
+    @property
+    def micro_batch(self) -> int:
+        """Examples in a micro-batch."""
+        return min(self.settings.micro_batch or self.settings.batch_size, self.settings.batch_size)
+
+    def feed(self, timetable: Timetable) -> ExampleFeed:
+        """What each step learns from."""
+        return ExampleFeed(
+            preparer=self.batches, objective=self.objective, micro_batch=self.micro_batch, timetable=timetable
+        )
+
+    def learner(self, *, fresh: bool = True) -> PreTrainedModel:
+        """The model before its first step: the weights it starts from, and a head that is drawn from the seed."""
+        seed = self.settings.seed
+        if fresh and self.settings.start != SCRATCH:
+            return start_model(self.head, self.start, self.config, seed, same_labels=self.same_labels)
+        return draw_model(self.head, self.config, seed)
+
+    def validation(self, learner: Module) -> Validator:
+        """How a learner is measured."""
+        return self.held_out
+
+    def budget(self) -> Budget:
+        """How long to train where nobody says."""
+        return Budget(epochs=epochs_for(self.batches.order.per_epoch, self.settings.batch_size))
+
+    def optimizing(self) -> Optimizing:
+        """AdamW on every weight; the learning rate rises for a tenth of the steps and ends at 0."""
+        return Optimizing(
+            muon_lr=0.0, adamw_lr=self.lr, betas=(0.9, 0.98), weight_decay=1e-5, clip=1.0, warmup=0.1, decay=0.6
+        )
+
+    def job(self) -> Job:
+        """The job that the loop runs."""
+        settings, order = self.settings, self.batches.order
+        tuning = {**asdict(settings), "lr": self.lr, "length": self.reader.length, "micro_batch": self.micro_batch}
+        tuning.pop("seed")
+        return Job(
+            kind=f"tune {self.task}",
+            name=self.task,
+            seed=settings.seed,
+            settings={"tuning": tuning, "model": weights_digest(self.start), **self.recorded},
+            figures=self.figures,
+            build=self.learner,
+            source=self.feed,
+            validation=self.validation,
+            export=self.exporter(),
+            optimizing=self.optimizing(),
+            tokens_a_step=max(1, round(settings.batch_size * float(order.work.mean()))),
+            steps_an_epoch=order.per_epoch / settings.batch_size,
+            micro_batches=-(-settings.batch_size // self.micro_batch),
+            validation_sample=SAMPLE,
+            cpu_kernels=self.config.model_type in CPU_KERNELS,
+            flags=dict(self.flags),
+            places={"model": str(self.start.resolve()), **self.places},
+            facts=self.facts,
+            uses=self.uses,
+            example=self.example,
+        )
