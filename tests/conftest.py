@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 # one thread for each process: tests run side by side
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# what is kept for a user from one command to the next is kept here for nobody
+os.environ["XDG_STATE_HOME"] = os.path.join(tempfile.gettempdir(), f"unmask-state-{os.getpid()}")  # noqa: PTH118
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -13,7 +13,7 @@ import unmask
 ROOT = Path(unmask.__file__).parent
 LAYERS = [
     {"records", "results", "errors"},
-    {"progress", "files", "randomness", "quantities", "stages"},
+    {"progress", "files", "randomness", "quantities", "stages", "words"},
     {"runs"},
     {"corpus", "corruption"},
     {"tokens"},

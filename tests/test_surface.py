@@ -89,6 +89,7 @@ RESULTS = {
     "Searched",
     "NearPair",
     "NearTexts",
+    "Overlap",
     "Exported",
     "Generated",
     "Revealed",

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from unmask.console.layout import draw_page, draw_table, fact_line, next_commands, title_line
 from unmask.quantities import format_bar, format_duration, format_probability, with_interval
-from unmask.results import Judged, Predicted, Tuned
+from unmask.results import Judged, Overlap, Predicted, Tuned
 
 LABELS = 12  # that are shown, the worst of them where there are more
 MISTAKES = 5  # confusions that are shown
@@ -32,6 +32,7 @@ def draw_tuned(result: Tuned) -> RenderableType:
         title_line("Tuned", result.model, f"to {result.task}; {format_duration(result.seconds)} of steps"),
         draw_table(("", "", ""), rows, numbers=(1,)),
         *([_without_test()] if result.test is None else _test_sections(result.test)),
+        *leak_notes(result),
         fact_line("sha256", result.weights_sha256),
         next_commands(result.next),
     )
@@ -70,8 +71,6 @@ def _notes(test: Judged) -> list[RenderableType]:
     lines = []
     if test.calibration_error is not None:
         lines.append(f"How sure it is and how often it is right differ by {test.calibration_error:.1%} on average.")
-    if test.also_in_train:
-        lines.append(f"{test.also_in_train:,} of the test texts are among those learnt from: the figures flatter.")
     if test.empty:
         lines.append(f"{test.empty:,} test lines without text are left out.")
     if test.examples < FEW:
@@ -81,6 +80,37 @@ def _notes(test: Judged) -> list[RenderableType]:
             f"The {len(test.errors)} surest errors are in tuned.json, to be read: some may be errors of the labels."
         )
     return [Padding(Text(" ".join(lines)), (0, 1))] if lines else []
+
+
+def leak_notes(result: Tuned) -> list[RenderableType]:
+    """What dev and test share with what was learnt from, and how often this test set has been looked at."""
+    lines = [line for overlap in result.overlaps if (line := _overlap_line(overlap))]
+    test = result.test
+    if test is not None and test.leaked and test.clean_accuracy is not None:
+        value, spread = with_interval(test.clean_accuracy, ".1%")
+        lines.append(f"Without the {test.leaked:,} test texts that leaked, accuracy is {value} ({spread}).")
+    if result.measured_before:
+        times = "model has" if result.measured_before == 1 else "models have"
+        lines.append(
+            f"{result.measured_before:,} other {times} been measured on this test set: what is chosen by it looks "
+            "better than it is."
+        )
+    return [Padding(Text(line), (0, 1)) for line in lines]
+
+
+def _overlap_line(overlap: Overlap) -> str | None:
+    where = "the examples learnt from" if overlap.source == "train" and overlap.path is None else f"{overlap.path}"
+    if not overlap.known:
+        if overlap.part == "dev":
+            return None  # said once, of test
+        return f"What {where} was trained on is not known here: leaks from there cannot be seen."
+    parts = (
+        (overlap.exact, "word for word"),
+        (overlap.near, "nearly"),
+        (overlap.runs, "by half of their runs of eight words or more"),
+    )
+    said = ", ".join(f"{count:,} {way}" for count, way in parts if count)
+    return f"Of {overlap.texts:,} {overlap.part} texts {said} in {where}." if said else None
 
 
 def draw_predicted(result: Predicted) -> RenderableType:

@@ -1,48 +1,27 @@
 """Words to passages: BM25, by bm25s.
 
-In: texts. Out: a directory that answers which of them have the words of a query, rare words counting most. A word is
-what stands between what is no letter and no digit, in lower case; of a script without spaces every character is one.
+In: texts. Out: a directory that answers which of them have the words of a query, rare words counting most.
 """
 
 from __future__ import annotations
 
-import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unmask.errors import Damaged
 from unmask.progress import task
 from unmask.records import Integers, Reals
-from unmask.tokens.tokenizer.encode import UNSPACED
+from unmask.words import words_of
 
 if TYPE_CHECKING:
     from bm25s import BM25
 
 K1, B = 1.5, 0.75  # how soon a repeated word counts no more, and how far long passages are marked down
 COMMON = 0.2  # the share of passages from which on a word says nothing of why one of them was found
-UNSPACED_RANGES = "".join(f"{first}-{last}" for first, last in UNSPACED)
-WORD = re.compile(rf"[{UNSPACED_RANGES}]|[^\W_{UNSPACED_RANGES}]+")
-
-
-class Word(NamedTuple):
-    """A word of a text and where it stands."""
-
-    spelt: str
-    begin: int
-    end: int
-
-
-def words_of(text: str) -> Iterator[Word]:
-    """The words of a text.
-
-    >>> [word.spelt for word in words_of("Wing-flutter, 猫が")]
-    ['wing', 'flutter', '猫', 'が']
-    """
-    return (Word(match[0].lower(), match.start(), match.end()) for match in WORD.finditer(text))
 
 
 def write_words(texts: Iterable[str], count: int, path: Path) -> list[str]:

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unmask.errors import BadInput
-from unmask.inference.bm25 import words_of
 from unmask.inference.dense import nearest
 from unmask.inference.faiss_index import FaissIndex, check_faiss
 from unmask.inference.index import Index
 from unmask.records import Integers, Reals
 from unmask.results import Hit, Searched
+from unmask.words import words_of
 
 By = Literal["bm25", "dense", "fused"]
 Ranking = tuple[Integers, Reals]  # numbers of passages, best first, and their scores

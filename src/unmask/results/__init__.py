@@ -65,6 +65,7 @@ from unmask.results.tuning import Confusion as Confusion
 from unmask.results.tuning import Judged as Judged
 from unmask.results.tuning import JudgedBaseline as JudgedBaseline
 from unmask.results.tuning import JudgedLabel as JudgedLabel
+from unmask.results.tuning import Overlap as Overlap
 from unmask.results.tuning import Predicted as Predicted
 from unmask.results.tuning import Prediction as Prediction
 from unmask.results.tuning import SureError as SureError

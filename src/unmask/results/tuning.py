@@ -67,15 +67,33 @@ class SureError:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Overlap:
+    """How much of held-out texts is in what a model has learnt from, labelled examples or text."""
+
+    part: str  # of the held-out texts: dev or test
+    source: str  # train, or what a run before it calls its text
+    path: Path | None = None
+    known: bool  # else nobody can say: the text is gone, or no run of ours made the model
+    texts: int = 0  # that were looked for
+    exact: int = 0  # with the same words as an example
+    near: int = 0  # nearly the same as an example, and not exactly
+    runs: int = 0  # with half or more of their runs of eight words there
+    touched: int = 0  # with one such run or more
+    too_short: int = 0  # of fewer than five words, which runs say nothing of
+
+
+@dataclass(frozen=True, kw_only=True)
 class Judged:
     """How well a tuned model labels texts that it was neither tuned nor calibrated on."""
 
     data: Path
     examples: int
     empty: int  # lines without text, left out
-    also_in_train: int  # texts that were learnt from, word for word
     accuracy: Figure  # of several labels: all of them right
     macro_f1: Figure
+    leaked: int = 0  # texts that were learnt from, exactly, nearly or in runs of words
+    clean_accuracy: Figure | None = None  # without those
+    clean_macro_f1: Figure | None = None
     loss: float  # nats a text, or a decision
     calibration_error: float | None  # the mean gap between how sure it is and how often it is right; none of several
     baselines: tuple[JudgedBaseline, ...]
@@ -105,6 +123,8 @@ class Tuned:
     precision: str
     temperature: float | None  # where probabilities are calibrated
     figures: dict[str, float]  # on dev
+    overlaps: tuple[Overlap, ...] = ()  # of dev and test with what was learnt from
+    measured_before: int = 0  # other weights that were measured on this test set
     test: Judged | None = None
     next: tuple[str, ...] = ()  # commands to go on with
     weights_sha256: str

@@ -114,6 +114,10 @@ class Tuning(ABC):
     def say_what_is_learnt(self) -> None:
         """Lines before the training: what was read, and what was left out."""
 
+    def texts_of(self, examples: Any) -> list[str]:
+        """The text of each example, by which leaks are found."""
+        return [example.text for example in examples.examples]
+
     @property
     def labels(self) -> tuple[str, ...]:
         """What is told apart, where labels are."""

@@ -7,12 +7,12 @@ errors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from unmask.evaluation.intervals import resampled_figure
 from unmask.evaluation.tuned.baselines import LabelledArrays, baseline_decisions
+from unmask.evaluation.tuned.leaks import Leaks
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Confusion, Figure, Judged, JudgedBaseline, JudgedLabel, SureError
@@ -27,31 +27,29 @@ CHUNK = 512  # texts that are asked about together
 LEAST = 1e-12  # of a probability, for its logarithm
 
 
-def judge_classifier(tuned: TunedRun, classifier: Classifier) -> Judged:
-    """Figures on the test texts of a tuning, beside its baselines."""
+def judge_classifier(tuned: TunedRun, classifier: Classifier, leaks: Leaks) -> Judged:
+    """Figures on the test texts of a tuning, those of the baselines on the same, and what leaked."""
     learnt: Classifying = tuned.learnt
-    parts = (LabelledArrays(each, learnt.targets_of(each)) for each in (learnt.train, learnt.dev, tuned.test))
-    return judge(classifier, learnt.start, *parts)
-
-
-def judge(
-    classifier: Classifier, start: Path, train: LabelledArrays, dev: LabelledArrays, test: LabelledArrays
-) -> Judged:
-    """Figures of a tuned model on test texts, and those of the baselines on the same."""
+    train, dev, test = (
+        LabelledArrays(each, learnt.targets_of(each)) for each in (learnt.train, learnt.dev, tuned.test)
+    )
     several, examples, true = classifier.card.several, test.examples.examples, test.targets > 0
     probabilities = ask_examples(classifier, test.examples)
     said = classifier.decisions(probabilities)
     clusters = clusters_of(examples)
-    others = baseline_decisions(start, train, dev, test, several=several)
+    others = baseline_decisions(learnt.start, train, dev, test, several=several)
     accuracy, macro = label_figures(said, true, clusters)
-    learnt = {(example.text, example.pair) for example in train.examples.examples}
+    clean_rows = ~leaks.leaked
+    clean = label_figures(said[clean_rows], true[clean_rows], clusters[clean_rows]) if leaks.count else (None, None)
     return Judged(
         data=test.examples.path,
         examples=len(examples),
         empty=test.examples.empty,
-        also_in_train=sum((example.text, example.pair) in learnt for example in examples),
         accuracy=accuracy,
         macro_f1=macro,
+        leaked=leaks.count,
+        clean_accuracy=clean[0],
+        clean_macro_f1=clean[1],
         loss=_label_loss(probabilities, true, several=several),
         calibration_error=None if several else calibration_error(probabilities, true),
         baselines=tuple(

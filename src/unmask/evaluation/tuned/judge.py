@@ -11,15 +11,17 @@ from dataclasses import asdict
 from typing import Any
 
 from unmask.evaluation.tuned.classify import judge_classifier
+from unmask.evaluation.tuned.leaks import Leaks, find_leaks
+from unmask.evaluation.tuned.measured import note_measurement
 from unmask.files import sha256_of, write_json
-from unmask.results import Tuned, to_plain
+from unmask.results import Overlap, Tuned, to_plain
 from unmask.runs.commands import next_commands
 from unmask.tasks.tune import TunedRun, load_tuned
 from unmask.training.machine.distributed import launched
 
 RESULT = "tuned.json"  # in the run directory
 # by task: what measures its tuned model on the test examples
-JUDGES: dict[str, Callable[[TunedRun, Any], Any]] = {"classify": judge_classifier}
+JUDGES: dict[str, Callable[[TunedRun, Any, Leaks], Any]] = {"classify": judge_classifier}
 
 
 def judge_tuning(tuned: TunedRun) -> Tuned:
@@ -27,7 +29,18 @@ def judge_tuning(tuned: TunedRun) -> Tuned:
     run, learnt = tuned.run, tuned.learnt
     _, rank = launched()
     model = load_tuned(run.path)
-    judging = tuned.test is not None and rank == 0
+    weights = sha256_of(run.path / "model" / "model.safetensors")
+    judged: Any = None
+    overlaps: tuple[Overlap, ...] = ()
+    before = 0
+    if rank == 0:
+        learnt_from = learnt.texts_of(learnt.train)
+        overlaps = find_leaks("dev", learnt.texts_of(learnt.dev), learnt_from, learnt.start).overlaps
+        if tuned.test is not None:
+            leaks = find_leaks("test", learnt.texts_of(tuned.test), learnt_from, learnt.start)
+            overlaps = (*overlaps, *leaks.overlaps)
+            before = note_measurement(tuned.test.digest, run.path, weights)
+            judged = JUDGES[learnt.task](tuned, model, leaks)
     result = Tuned(
         path=run.path,
         model=run.path / "model",
@@ -46,9 +59,11 @@ def judge_tuning(tuned: TunedRun) -> Tuned:
         precision=run.description["computing"]["precision"],
         temperature=model.card.temperature,
         figures=dict(run.figures),
-        test=JUDGES[learnt.task](tuned, model) if judging else None,
+        overlaps=overlaps,
+        measured_before=before,
+        test=judged,
         next=next_commands(run.path, run.description, "finished"),
-        weights_sha256=sha256_of(run.path / "model" / "model.safetensors"),
+        weights_sha256=weights,
     )
     if rank == 0:
         write_json(run.path / RESULT, to_plain(asdict(result)))

@@ -97,6 +97,10 @@ class Classifying(Tuning):
         """N C: 1 where a label holds."""
         return targets_of([example.labels for example in examples.examples], self.labels)
 
+    def texts_of(self, examples: LabelledExamples) -> list[str]:
+        """The text of each example, both of a pair."""
+        return [text if pair is None else f"{text}\n{pair}" for _, text, pair, *_ in examples.examples]
+
     @cached_property
     def batches(self) -> LabelledBatches:
         """The examples of every epoch."""

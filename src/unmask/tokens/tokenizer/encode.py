@@ -21,17 +21,7 @@ from transformers import PreTrainedTokenizerFast
 from unmask.errors import BadInput
 from unmask.records import Flags, Ids
 from unmask.tokens.tokenizer.load import special_ids, vocabulary_size
-
-# Scripts written without spaces, where a pre-tokenizer's word is a clause: Thai and Lao, Myanmar, Khmer, kana,
-# Chinese characters.
-UNSPACED = (
-    ("\u0e00", "\u0eff"),
-    ("\u1000", "\u109f"),
-    ("\u1780", "\u17ff"),
-    ("\u3040", "\u30ff"),
-    ("\u3400", "\u9fff"),
-    ("\U00020000", "\U000323af"),
-)
+from unmask.words import UNSPACED
 
 # How byte-level vocabularies write bytes: printable ones as themselves, the others from Ā on.
 PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
