@@ -30,6 +30,7 @@ ELSEWHERE = {
     "corruption/rows.py": "corruption/test_schedule.py: rows of a mixture are those of its policies",
     "corruption/settings.py": "corruption/test_policy.py: settings and what is wrong with them",
     "errors.py": "test_cli.py: each kind has its line and its exit code",
+    "evaluation/tuned/answers.py": "evaluation/tuned/test_comparison.py",
     "evaluation/tuned/baselines.py": "evaluation/tuned/test_classify.py",
     "evaluation/tuned/judge.py": "tasks/test_tune.py: what came of a tuning is kept",
     "inference/agree.py": "inference/test_fill.py: five hundred blanks in bounded work",

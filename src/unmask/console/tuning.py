@@ -11,7 +11,7 @@ from rich.text import Text
 
 from unmask.console.layout import draw_page, draw_table, fact_line, next_commands, title_line
 from unmask.quantities import format_bar, format_duration, format_probability, with_interval
-from unmask.results import Judged, Overlap, Predicted, Tuned
+from unmask.results import Judged, Overlap, Predicted, Tuned, TunedComparison
 
 LABELS = 12  # that are shown, the worst of them where there are more
 MISTAKES = 5  # confusions that are shown
@@ -31,23 +31,51 @@ def draw_tuned(result: Tuned) -> RenderableType:
     return draw_page(
         title_line("Tuned", result.model, f"to {result.task}; {format_duration(result.seconds)} of steps"),
         draw_table(("", "", ""), rows, numbers=(1,)),
-        *([_without_test()] if result.test is None else _test_sections(result.test)),
+        *_trial_sections(result),
+        *_judged_sections(result),
         *leak_notes(result),
         fact_line("sha256", result.weights_sha256),
         next_commands(result.next),
     )
 
 
-def _without_test() -> RenderableType:
+def _judged_sections(result: Tuned) -> list[RenderableType]:
+    """What is known of it beyond dev: by test, by folds, or nothing."""
+    if result.test is not None:
+        return _test_sections(result.test)
+    if result.folds is not None:
+        line = "Each example is judged by a model that has not seen it; the model itself has learnt from all parts."
+        return [*_test_sections(result.folds, "examples, by folds"), Padding(Text(line), (0, 1))]
     line = "No --test: what was chosen on dev looks better there than it is. Hold texts out that nothing is chosen on."
-    return Padding(Text(line, style="yellow"), (0, 1))
+    return [Padding(Text(line, style="yellow"), (0, 1))]
 
 
-def _test_sections(test: Judged) -> list[RenderableType]:
+def _trial_sections(result: Tuned) -> list[RenderableType]:
+    """The trials beside each other, and how far the figure hangs on the seed."""
+    if not result.trials:
+        return []
+    rows = [
+        (
+            each.name,
+            f"{each.lr:.1e}",
+            f"{each.seed}",
+            f"{each.dev:.1%}",
+            "" if each.test is None else f"{each.test:.1%}",
+        )
+        for each in result.trials
+    ]
+    sections: list[RenderableType] = [draw_table(("trial", "lr", "seed", "dev", "test"), rows, numbers=(1, 2, 3, 4))]
+    if (spread := result.spread) is not None:
+        line = f"Over {spread.seeds} seeds {spread.mean:.1%} ± {spread.deviation:.1%} on test"
+        sections.append(Padding(Text(f"{line}, from {spread.least:.1%} to {spread.most:.1%}."), (0, 1)))
+    return sections
+
+
+def _test_sections(test: Judged, what: str = "test texts") -> list[RenderableType]:
     """The figures of test, the labels and the mistakes."""
     ways = [("this model", test.accuracy, test.macro_f1), *((b.name, b.accuracy, b.macro_f1) for b in test.baselines)]
     rows = [(name, *with_interval(accuracy, ".1%"), *with_interval(macro, ".1%")) for name, accuracy, macro in ways]
-    heads = (f"on {test.examples:,} test texts", "accuracy", "95 % interval", "macro F1", "95 % interval")
+    heads = (f"on {test.examples:,} {what}", "accuracy", "95 % interval", "macro F1", "95 % interval")
     worst = sorted(test.labels, key=lambda label: label.f1)[:LABELS]
     shown = [label for label in test.labels if label in worst]
     labels = [
@@ -126,4 +154,23 @@ def draw_predicted(result: Predicted) -> RenderableType:
     reading = f"{result.tokens_read:,} tokens in {result.windows:,} windows"
     return draw_page(
         head, draw_table(("", "", ""), rows, numbers=(1,)), *([Text(f"  {reading}")] * (result.windows > 1))
+    )
+
+
+def draw_tuned_comparison(result: TunedComparison) -> RenderableType:
+    """Tuned runs beside each other, and how each differs from the first."""
+    runs = [(str(each.path), *with_interval(each.score, ".1%"), f"{each.parameters:,}") for each in result.contenders]
+    rows = []
+    for each in result.differences:
+        gap, spread = with_interval(each.difference, "+.1%")
+        rows.append((str(each.run), gap, spread, f"{each.only_this:,} : {each.only_other:,}", f"{each.p:.2g}"))
+    narrower = [each.narrower for each in result.differences if each.narrower is not None]
+    note = "The same examples for all: intervals of differences are paired"
+    note += f", {min(narrower):.1f} times as narrow as of two samples." if narrower else "."
+    first = result.contenders[0].path
+    return draw_page(
+        title_line("Compared", result.data, f"{result.task}; {result.examples:,} test examples"),
+        draw_table(("run", "score", "95 % interval", "parameters"), runs, numbers=(1, 2, 3)),
+        draw_table((f"against {first}", "difference", "95 % interval", "better on", "p"), rows, numbers=(1, 2, 3, 4)),
+        Padding(Text(note), (0, 1)),
     )

@@ -68,8 +68,13 @@ from unmask.results.tuning import JudgedLabel as JudgedLabel
 from unmask.results.tuning import Overlap as Overlap
 from unmask.results.tuning import Predicted as Predicted
 from unmask.results.tuning import Prediction as Prediction
+from unmask.results.tuning import SeedSpread as SeedSpread
 from unmask.results.tuning import SureError as SureError
 from unmask.results.tuning import Tuned as Tuned
+from unmask.results.tuning import TunedComparison as TunedComparison
+from unmask.results.tuning import TunedContender as TunedContender
+from unmask.results.tuning import TunedDifference as TunedDifference
+from unmask.results.tuning import TunedTrial as TunedTrial
 from unmask.results.writing import Exported as Exported
 from unmask.results.writing import Generated as Generated
 from unmask.results.writing import Revealed as Revealed

@@ -100,6 +100,36 @@ class Judged:
     labels: tuple[JudgedLabel, ...]
     confusions: tuple[Confusion, ...]  # the most frequent first; none of several labels
     errors: tuple[SureError, ...]  # the twenty surest
+    chosen_by: str = "accuracy"  # the figure that chooses: accuracy or, of several labels, macro_f1
+
+    @property
+    def headline(self) -> Figure:
+        """The figure that dev chooses by."""
+        figure: Figure = getattr(self, self.chosen_by)
+        return figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class TunedTrial:
+    """One of several runs for a model: another learning rate, another seed, or a fold."""
+
+    name: str
+    path: Path
+    lr: float
+    seed: int
+    dev: float  # the figure that chooses
+    test: float | None = None  # the same figure on test, where it was measured
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedSpread:
+    """How far a figure on test depends on the seed."""
+
+    seeds: int
+    mean: float
+    deviation: float  # standard deviation from seed to seed
+    least: float
+    most: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,5 +156,43 @@ class Tuned:
     overlaps: tuple[Overlap, ...] = ()  # of dev and test with what was learnt from
     measured_before: int = 0  # other weights that were measured on this test set
     test: Judged | None = None
+    test_sha256: str | None = None  # of the test file
+    folds: Judged | None = None  # every example judged by a model that has not seen it, where examples are few
+    trials: tuple[TunedTrial, ...] = ()  # where several were run
+    spread: SeedSpread | None = None  # where there were several seeds, and test examples
     next: tuple[str, ...] = ()  # commands to go on with
     weights_sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TunedContender:
+    """A tuned run among several, on the same test examples."""
+
+    path: Path
+    model: Path  # that it started from
+    score: Figure  # the mean over examples
+    parameters: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TunedDifference:
+    """How much better one tuned run is than another, example by example."""
+
+    run: Path
+    than: Path
+    difference: Figure
+    only_this: int  # examples that this one does better
+    only_other: int  # examples that the other does better
+    p: float  # how likely so large a difference is by chance
+    narrower: float | None  # how many times as wide the interval were, had the examples not been the same
+
+
+@dataclass(frozen=True, kw_only=True)
+class TunedComparison:
+    """Tuned runs beside each other on one test set."""
+
+    task: str
+    data: Path
+    examples: int
+    contenders: tuple[TunedContender, ...]
+    differences: tuple[TunedDifference, ...]  # of each to the first

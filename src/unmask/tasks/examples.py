@@ -113,3 +113,8 @@ def check_id(path: Path, line: int, record: Record, field: str | None, seen: dic
 def first_named(names: Iterable[str], spelt: Mapping[str, str], without: tuple[str | None, ...]) -> str | None:
     """The field of the first of these names that there is; `spelt` has fields by their names in small letters."""
     return next((spelt[name] for name in names if name in spelt and spelt[name] not in without), None)
+
+
+def count_examples(path: Path) -> int:
+    """How many records a file has."""
+    return sum(1 for _ in read_records(path))

@@ -13,6 +13,7 @@ from typing import Any
 from unmask.errors import BadInput
 from unmask.tasks.classify.classifier import Classifier
 from unmask.tasks.classify.learning import open_classifying
+from unmask.tasks.examples import count_examples
 from unmask.tasks.request import TuneRequest
 from unmask.tasks.tuned_model import TunedModel, read_task
 from unmask.tasks.tuning import Tuning
@@ -26,9 +27,10 @@ class Task:
 
     open: Callable[[TuneRequest], tuple[Any, Any]]  # a `Tuning`, and the test examples if there are some
     model: type[TunedModel]
+    count: Callable[[Path], int] = lambda _: 0  # examples of a file, where folds are known
 
 
-TASKS = {"classify": Task(open_classifying, Classifier)}
+TASKS = {"classify": Task(open_classifying, Classifier, count_examples)}
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,13 @@ def tune_task(out: Path, task: str, request: TuneRequest) -> TunedRun:
     learnt, test = TASKS[task].open(request)
     assert isinstance(learnt, Tuning)
     learnt.say_what_is_learnt()
+    return run_tuning(out, learnt, test, request)
+
+
+def run_tuning(out: Path, learnt: Tuning, test: Any, request: TuneRequest, *, again: str | None = None) -> TunedRun:
+    """Run what is opened; `again` is the command that goes on, where it is not the run's own."""
     job = learnt.job()
-    places = {**job.places, **({} if test is None else {"test": str(request.places["test"].resolve())})}
+    places = {**job.places, **({"test": str(request.places["test"].resolve())} if "test" in request.places else {})}
     budget = request.budget if request.budget.is_set or request.resume else learnt.budget()
     finished_run = run_job(
         replace(job, places=places),
@@ -57,6 +64,7 @@ def tune_task(out: Path, task: str, request: TuneRequest) -> TunedRun:
         reproducible=request.reproducible,
         computing=request.computing,
         workers=request.workers,
+        again=again,
     )
     return TunedRun(finished_run, learnt, test)
 

@@ -17,6 +17,7 @@ import torch
 from torch.nn import Module
 from transformers import PreTrainedConfig, PreTrainedModel
 
+from unmask.errors import BadInput
 from unmask.models.kernels import CPU_KERNELS
 from unmask.models.load import length_of
 from unmask.objectives.objective import AnyObjective
@@ -113,6 +114,10 @@ class Tuning(ABC):
     @abstractmethod
     def say_what_is_learnt(self) -> None:
         """Lines before the training: what was read, and what was left out."""
+
+    def folds(self, count: int) -> list[tuple[Tuning, Any]]:
+        """So many tunings, each on all examples but a part, and that part; together the parts are all examples."""
+        raise BadInput(f"--folds: {self.task} knows no folds; give --test")
 
     def texts_of(self, examples: Any) -> list[str]:
         """The text of each example, by which leaks are found."""

@@ -16,6 +16,7 @@ from unmask.verbs.using import model_to_ask
 
 if TYPE_CHECKING:  # what is heavy is loaded when it is needed
     from unmask.inference.model import Model
+    from unmask.tasks.trials import Plan
 
 DESCRIPTION = "run.json"  # of a run directory, by which one is known
 TABLES = (".csv", ".tsv")
@@ -36,7 +37,9 @@ def tune(
     label_field: str | None = None,
     group_field: str | None = None,
     start: Literal["pretrained", "scratch"] | None = None,
-    lr: float | None = None,
+    lr: float | str | None = None,
+    seeds: int | None = None,
+    folds: int | None = None,
     epochs: float | None = None,
     minutes: float | None = None,
     batch_size: int | None = None,
@@ -70,7 +73,11 @@ def tune(
         label_field: The field that holds the label, or the list of labels.
         group_field: A field whose groups are held out whole, such as an author or a document.
         start: What to start from: pretrained (if not given), or scratch, the same architecture with fresh weights.
-        lr: The learning rate at its height; if not given 3e-5 · (768 / width)², at most 1e-3.
+        lr: The learning rate at its height, 3e-5 · (768 / width)² and at most 1e-3 if not given; or several, as
+            1e-4,3e-4, of which dev chooses.
+        seeds: How many seeds to try; test figures are given with their mean and spread, and dev chooses the model.
+        folds: Judge every example by a model that has not seen it, each leaving out one of so many parts; 5 if not
+            given where there are fewer than 500 examples and neither dev nor test, 0 for none.
         epochs: Passes over the examples; if not given about 500 steps, 3 passes at the least and 50 at the most.
         minutes: The budget in minutes, instead of passes.
         batch_size: Examples in a step, 32 if not given.
@@ -93,13 +100,14 @@ def tune(
         places["model"] = _start_directory(places["model"], revision)
     if not goes_on:
         _check_places(task, places)
+    rates = _rates_of(lr)
     given = given_settings(
         text=text_field,
         pair=pair_field,
         label=label_field,
         group=group_field,
         start=start,
-        lr=lr,
+        lr=rates[0] if len(rates) == 1 else None,
         epochs=epochs,
         minutes=minutes,
         batch_size=batch_size,
@@ -112,12 +120,38 @@ def tune(
         precision=precision,
         workers=workers,
     )
-    from unmask.evaluation.tuned.judge import judge_tuning
+    from unmask.evaluation.tuned.judge import judge_trials, judge_tuning
     from unmask.tasks.request import new_request, resumed_tuning
+    from unmask.tasks.trials import is_several, read_plan, try_several
     from unmask.tasks.tune import tune_task
 
-    request = resumed_tuning(run, task, places, given) if goes_on else new_request(places, given)
-    return judge_tuning(tune_task(run, task, request))
+    if goes_on and is_several(run):  # what was given to begin with is kept there
+        plan, recorded, settings = read_plan(run)
+        return judge_trials(try_several(run, plan, {**recorded, **places}, {**settings, **given}, resume=True))
+    if goes_on:
+        return judge_tuning(tune_task(run, task, resumed_tuning(run, task, places, given)))
+    plan = _plan_of(task, places, rates, seeds, folds)
+    if plan.is_one_run:
+        return judge_tuning(tune_task(run, task, new_request(places, given)))
+    return judge_trials(try_several(run, plan, places, given, resume=False))
+
+
+def _rates_of(lr: float | str | None) -> list[float]:
+    """The learning rates that are asked for."""
+    try:
+        return [] if lr is None else [float(rate) for rate in str(lr).split(",")]
+    except ValueError:
+        raise BadInput(f"--lr {lr}: give a number, as 1e-4, or several with commas between them") from None
+
+
+def _plan_of(task: str, places: dict[str, Path], rates: list[float], seeds: int | None, folds: int | None) -> Plan:
+    """What is tried; where examples are few and nobody gave others to judge by, folds are."""
+    from unmask.tasks.trials import FEW, FOLDS, planned
+    from unmask.tasks.tune import TASKS
+
+    if folds is None and not {"dev", "test"} & places.keys() and 0 < TASKS[task].count(places["train"]) < FEW:
+        folds = FOLDS
+    return planned(task, rates, seeds, folds)
 
 
 def _run_to_tune(task: str, out: Location | None, resume: Location | bool) -> tuple[Path, bool]:

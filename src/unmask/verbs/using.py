@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from unmask.errors import BadInput
 from unmask.files import check_writable
-from unmask.results import Comparison, Evaluated, Filled, Written
+from unmask.results import Comparison, Evaluated, Filled, TunedComparison, Written
 from unmask.verbs.arguments import Location, given_settings, path_of, text_of
 from unmask.verbs.commands import streamed, verb
 from unmask.verbs.lines import Answers, answer_texts
@@ -64,7 +64,7 @@ def evaluate(
 @verb
 def compare(
     *models: Location,
-    data: Location,
+    data: Location | None = None,
     recipes: str = "",
     out: Location = "compare",
     minutes: float | None = None,
@@ -77,17 +77,20 @@ def compare(
     batch_size: int | None = None,
     seed: int = 0,
     resume: bool = False,
-) -> Comparison:
-    """Measure and probe runs that exist, and recipes under the same budget, alike.
+) -> Comparison | TunedComparison:
+    """Measure and probe runs that exist, and recipes under the same budget, alike; or tuned runs, by their answers.
 
     Masked loss and accuracy on the same masks, bits per byte of text, speed, and linear probes on frozen vectors, each
     with its 95 % interval; a run for each recipe, compare.json and compare.png. What budgets, data or tokenizers keep
     from being compared is said. Ctrl-C saves; --resume goes on.
 
+    Tuned runs that were judged on the same test set are compared example by example, with paired intervals and a
+    significance test: unmask compare A B, and nothing else.
+
     Args:
         models: Runs, directories with a masked language model of transformers, or names on the hub (org/name, or
             hf:name): measured, not trained.
-        data: A data directory made by prepare.
+        data: A data directory made by prepare; tuned runs need none.
         recipes: Recipes to train, with commas between them: bert,electra,causal, or bert-tiny,electra-tiny.
         out: The directory to write: a run for each recipe, compare.json, compare.png.
         minutes: The budget of each recipe in minutes of training.
@@ -104,6 +107,8 @@ def compare(
     from unmask.models.locate import model_directory
     from unmask.tokens.store.manifest import read_manifest
 
+    if data is None:
+        return _compare_tuned(models)
     read_manifest(Path(data))  # a wrong path is told before anything heavy is loaded
     check_writable(Path(out))
     for model in models:
@@ -125,6 +130,19 @@ def compare(
         seed=seed,
         resume=resume,
     )
+
+
+def _compare_tuned(models: tuple[Location, ...]) -> TunedComparison:
+    """Tuned runs by their answers; of others it is said what they need."""
+    from unmask.evaluation.tuned.comparison import compare_tuned, is_judged
+
+    runs = [Path(model) for model in models]
+    for run in runs:
+        if not is_judged(run):
+            raise BadInput(f"{run}: is no tuned run; --data names the data that models are compared on")
+    if not runs:
+        raise BadInput("compare what? name runs, or --recipes, with --data; or two tuned runs")
+    return compare_tuned(runs)
 
 
 @verb

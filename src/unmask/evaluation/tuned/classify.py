@@ -7,17 +7,20 @@ errors.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from unmask.evaluation.intervals import resampled_figure
+from unmask.evaluation.tuned.answers import write_answers
 from unmask.evaluation.tuned.baselines import LabelledArrays, baseline_decisions
-from unmask.evaluation.tuned.leaks import Leaks
+from unmask.evaluation.tuned.leaks import Leaks, find_leaks
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Confusion, Figure, Judged, JudgedBaseline, JudgedLabel, SureError
-from unmask.tasks.classify.calibration import calibration_error, mean_f1
-from unmask.tasks.classify.classifier import Classifier
+from unmask.tasks.classify.calibration import calibration_error, macro_f1, mean_f1
+from unmask.tasks.classify.classifier import Classifier, ClassifyCard
 from unmask.tasks.classify.labelled import LabelledExamples, LabelledText
 from unmask.tasks.classify.learning import Classifying
 from unmask.tasks.tune import TunedRun
@@ -27,40 +30,105 @@ CHUNK = 512  # texts that are asked about together
 LEAST = 1e-12  # of a probability, for its logarithm
 
 
+@dataclass(frozen=True)
+class LabelAnswers:
+    """What a classifier and the baselines say of test texts."""
+
+    examples: tuple[LabelledText, ...]
+    true: Flags  # N C
+    probabilities: Reals  # N C
+    said: Flags  # N C
+    others: dict[str, Flags]  # N C by baseline
+    leaked: Flags  # N: texts that were learnt from
+
+    @classmethod
+    def joined(cls, parts: Sequence[LabelAnswers]) -> LabelAnswers:
+        """Those of several models, each about texts of its own."""
+        return cls(
+            examples=tuple(example for part in parts for example in part.examples),
+            true=np.concatenate([part.true for part in parts]),
+            probabilities=np.concatenate([part.probabilities for part in parts]),
+            said=np.concatenate([part.said for part in parts]),
+            others={name: np.concatenate([part.others[name] for part in parts]) for name in parts[0].others},
+            leaked=np.concatenate([part.leaked for part in parts]),
+        )
+
+
 def judge_classifier(tuned: TunedRun, classifier: Classifier, leaks: Leaks) -> Judged:
     """Figures on the test texts of a tuning, those of the baselines on the same, and what leaked."""
+    answers = ask_test(tuned, classifier, leaks)
+    right = (answers.said == answers.true).all(1)
+    write_answers(
+        tuned.run.path,
+        {
+            "line": [example.line for example in answers.examples],
+            "true": [list(example.labels) for example in answers.examples],
+            "said": [_names(classifier.card.labels, flags) for flags in answers.said],
+            "probability": answers.probabilities.max(1).tolist(),
+            "score": right.astype(float).tolist(),
+            "leaked": answers.leaked.tolist(),
+        },
+    )
+    return judged_answers(classifier.card, tuned.test.path, tuned.test.empty, answers)
+
+
+def judge_folds(folds: Sequence[TunedRun]) -> Judged:
+    """Figures on all examples, each judged by a model that has not seen it."""
+    parts = []
+    for tuned in folds:
+        learnt: Classifying = tuned.learnt
+        leaks = find_leaks("fold", learnt.texts_of(tuned.test), learnt.texts_of(learnt.train), learnt.start)
+        classifier = Classifier(tuned.run.path)
+        parts.append(ask_test(tuned, classifier, leaks))
+    return judged_answers(classifier.card, folds[0].test.path, folds[0].test.empty, LabelAnswers.joined(parts))
+
+
+def headline_of(tuned: TunedRun, classifier: Classifier) -> float:
+    """The figure that chooses, on test texts."""
+    true = tuned.learnt.targets_of(tuned.test) > 0
+    said = classifier.decisions(ask_examples(classifier, tuned.test))
+    return macro_f1(said, true) if classifier.card.several else float((said == true).all(1).mean())
+
+
+def ask_test(tuned: TunedRun, classifier: Classifier, leaks: Leaks) -> LabelAnswers:
+    """Ask a classifier and the baselines about its test texts."""
     learnt: Classifying = tuned.learnt
     train, dev, test = (
         LabelledArrays(each, learnt.targets_of(each)) for each in (learnt.train, learnt.dev, tuned.test)
     )
-    several, examples, true = classifier.card.several, test.examples.examples, test.targets > 0
-    probabilities = ask_examples(classifier, test.examples)
+    probabilities = ask_examples(classifier, tuned.test)
+    others = baseline_decisions(learnt.start, train, dev, test, several=learnt.several)
     said = classifier.decisions(probabilities)
-    clusters = clusters_of(examples)
-    others = baseline_decisions(learnt.start, train, dev, test, several=several)
+    return LabelAnswers(tuned.test.examples, test.targets > 0, probabilities, said, others, leaks.leaked)
+
+
+def judged_answers(card: ClassifyCard, data: Path, empty: int, answers: LabelAnswers) -> Judged:
+    """All figures of what was said."""
+    several, labels, said, true = card.several, card.labels, answers.said, answers.true
+    probabilities, clusters, clean = answers.probabilities, clusters_of(answers.examples), ~answers.leaked
     accuracy, macro = label_figures(said, true, clusters)
-    clean_rows = ~leaks.leaked
-    clean = label_figures(said[clean_rows], true[clean_rows], clusters[clean_rows]) if leaks.count else (None, None)
+    without = (None, None) if clean.all() else label_figures(said[clean], true[clean], clusters[clean])
     return Judged(
-        data=test.examples.path,
-        examples=len(examples),
-        empty=test.examples.empty,
+        data=data,
+        examples=len(said),
+        empty=empty,
         accuracy=accuracy,
         macro_f1=macro,
-        leaked=leaks.count,
-        clean_accuracy=clean[0],
-        clean_macro_f1=clean[1],
+        chosen_by="macro_f1" if several else "accuracy",
+        leaked=int(answers.leaked.sum()),
+        clean_accuracy=without[0],
+        clean_macro_f1=without[1],
         loss=_label_loss(probabilities, true, several=several),
         calibration_error=None if several else calibration_error(probabilities, true),
         baselines=tuple(
             JudgedBaseline(
                 name=name, **dict(zip(("accuracy", "macro_f1"), label_figures(each, true, clusters), strict=True))
             )
-            for name, each in others.items()
+            for name, each in answers.others.items()
         ),
-        labels=tuple(judge_labels(classifier.card.labels, said, true)),
-        confusions=() if several else tuple(confusions_of(classifier.card.labels, said, true)),
-        errors=tuple(surest_errors(classifier.card.labels, examples, probabilities, said, true, several=several)),
+        labels=tuple(judge_labels(labels, said, true)),
+        confusions=() if several else tuple(confusions_of(labels, said, true)),
+        errors=tuple(surest_errors(labels, answers.examples, probabilities, said, true, several=several)),
     )
 
 
@@ -140,11 +208,15 @@ def surest_errors(
             text=examples[n].text,
             pair=examples[n].pair,
             true=examples[n].labels,
-            said=tuple(labels[place] for place in np.flatnonzero(said[n]).tolist()),
+            said=tuple(_names(labels, said[n])),
             probability=float(sureness[n]),
         )
         for n in surest.tolist()
     ]
+
+
+def _names(labels: Sequence[str], flags: Flags) -> list[str]:
+    return [labels[place] for place in np.flatnonzero(flags).tolist()]
 
 
 def _label_loss(probabilities: Reals, true: Flags, *, several: bool) -> float:

@@ -6,22 +6,34 @@ function as by `unmask predict`: what it says of a text there is what was measur
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean, stdev
 from typing import Any
 
-from unmask.evaluation.tuned.classify import judge_classifier
+from unmask.evaluation.tuned.classify import headline_of, judge_classifier, judge_folds
 from unmask.evaluation.tuned.leaks import Leaks, find_leaks
 from unmask.evaluation.tuned.measured import note_measurement
 from unmask.files import sha256_of, write_json
-from unmask.results import Overlap, Tuned, to_plain
+from unmask.results import Overlap, SeedSpread, Tuned, TunedTrial, to_plain
 from unmask.runs.commands import next_commands
+from unmask.tasks.trials import Tried
 from unmask.tasks.tune import TunedRun, load_tuned
 from unmask.training.machine.distributed import launched
 
 RESULT = "tuned.json"  # in the run directory
-# by task: what measures its tuned model on the test examples
-JUDGES: dict[str, Callable[[TunedRun, Any, Leaks], Any]] = {"classify": judge_classifier}
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What measures a task."""
+
+    test: Callable[[TunedRun, Any, Leaks], Any]  # everything, on the test examples
+    headline: Callable[[TunedRun, Any], float]  # the figure that chooses alone, on the test examples
+    folds: Callable[[Sequence[TunedRun]], Any] | None = None  # everything, on the parts of folds
+
+
+JUDGES = {"classify": Judge(judge_classifier, headline_of, judge_folds)}
 
 
 def judge_tuning(tuned: TunedRun) -> Tuned:
@@ -40,7 +52,7 @@ def judge_tuning(tuned: TunedRun) -> Tuned:
             leaks = find_leaks("test", learnt.texts_of(tuned.test), learnt_from, learnt.start)
             overlaps = (*overlaps, *leaks.overlaps)
             before = note_measurement(tuned.test.digest, run.path, weights)
-            judged = JUDGES[learnt.task](tuned, model, leaks)
+            judged = JUDGES[learnt.task].test(tuned, model, leaks)
     result = Tuned(
         path=run.path,
         model=run.path / "model",
@@ -62,9 +74,51 @@ def judge_tuning(tuned: TunedRun) -> Tuned:
         overlaps=overlaps,
         measured_before=before,
         test=judged,
+        test_sha256=None if tuned.test is None else tuned.test.digest,
         next=next_commands(run.path, run.description, "finished"),
         weights_sha256=weights,
     )
     if rank == 0:
         write_json(run.path / RESULT, to_plain(asdict(result)))
     return result
+
+
+def judge_trials(tried: Tried) -> Tuned:
+    """What came of several trials: the one that is kept, and beside it what the others came to."""
+    result = judge_tuning(tried.kept)
+    judge, rank = JUDGES[result.task], launched()[1]
+    tests = {}
+    if rank == 0 and tried.kept.test is not None:
+        tests = {trial.name: judge.headline(trial.tuned, load_tuned(trial.tuned.run.path)) for trial in tried.seeds}
+    trials = {trial.name: trial for trial in (*tried.rates, *tried.seeds, *tried.folds)}
+    result = replace(
+        result,
+        trials=tuple(
+            TunedTrial(
+                name=name,
+                path=trial.tuned.run.path,
+                lr=trial.lr,
+                seed=trial.seed,
+                dev=trial.dev,
+                test=tests.get(name),
+            )
+            for name, trial in trials.items()
+        ),
+        spread=spread_of(list(tests.values())) if len(tests) > 1 else None,
+    )
+    if rank == 0 and tried.folds and judge.folds is not None:
+        result = replace(result, folds=judge.folds([trial.tuned for trial in tried.folds]))
+    if rank == 0:
+        write_json(result.path / RESULT, to_plain(asdict(result)))
+    return result
+
+
+def spread_of(values: Sequence[float]) -> SeedSpread:
+    """The mean and the spread of a figure over seeds.
+
+    >>> spread_of([0.5, 0.75])
+    SeedSpread(seeds=2, mean=0.625, deviation=0.17677669529663687, least=0.5, most=0.75)
+    """
+    return SeedSpread(
+        seeds=len(values), mean=fmean(values), deviation=stdev(values), least=min(values), most=max(values)
+    )

@@ -29,7 +29,7 @@ from unmask.tasks.classify.batches import LabelledBatches
 from unmask.tasks.classify.classifier import ClassifyCard, start_labels, targets_of
 from unmask.tasks.classify.export import export_classifier
 from unmask.tasks.classify.labelled import LabelledExamples, check_labels, check_trainable, read_labelled
-from unmask.tasks.classify.splitting import hold_out
+from unmask.tasks.classify.splitting import fold, hold_out
 from unmask.tasks.classify.validation import ACCURACY, LOSS, MACRO_F1, LabelledValidation
 from unmask.tasks.order import ExampleOrder
 from unmask.tasks.request import TuneRequest
@@ -55,6 +55,8 @@ class Classifying(Tuning):
     dev: LabelledExamples
     settings: TuneSettings
     given_dev: bool = True  # else it is a part of the examples
+    fold: str | None = None  # which part of the examples it leaves out to be judged by, if one of several
+    known: tuple[str, ...] = ()  # the labels, where these examples may lack some
 
     task = "classify"
     head = HeadKind(AutoModelForSequenceClassification, MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING, "classifier")
@@ -62,7 +64,7 @@ class Classifying(Tuning):
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """What is told apart."""
-        return self.train.labels
+        return self.known or self.train.labels
 
     @property
     def several(self) -> bool:
@@ -96,6 +98,16 @@ class Classifying(Tuning):
     def targets_of(self, examples: LabelledExamples) -> Reals:
         """N C: 1 where a label holds."""
         return targets_of([example.labels for example in examples.examples], self.labels)
+
+    def folds(self, count: int) -> list[tuple[Tuning, LabelledExamples]]:
+        """Tunings on all examples but a part, which they are judged by; a tenth of the rest is their dev."""
+        every = self.train if self.given_dev else replace(self.train, examples=self.train.examples + self.dev.examples)
+        tunings: list[tuple[Tuning, LabelledExamples]] = []
+        for number, (rest, part) in enumerate(fold(every, count, self.settings.seed), start=1):
+            learnt, dev = (rest, self.dev) if self.given_dev else hold_out(rest, self.settings.seed)
+            name = f"{number}/{count}"
+            tunings.append((replace(self, train=learnt, dev=dev, fold=name, known=self.labels), part))
+        return tunings
 
     def texts_of(self, examples: LabelledExamples) -> list[str]:
         """The text of each example, both of a pair."""
@@ -150,6 +162,7 @@ class Classifying(Tuning):
             "labels": list(self.labels),
             "train": self.train.digest,
             "dev": self.dev.digest if self.given_dev else None,
+            **({} if self.fold is None else {"fold": self.fold}),
         }
 
     @property

@@ -1,0 +1,83 @@
+"""Tuned runs are compared on the same examples: paired differences, and a test that knows chance."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+
+import unmask
+from unmask.errors import BadInput, Damaged
+from unmask.evaluation.tuned.answers import read_answers, write_answers
+from unmask.evaluation.tuned.comparison import compare_tuned, p_value, paired_figure
+
+
+def judged_run(path: Path, scores: list[float], **changes: Any) -> Path:
+    """A run as judging leaves it."""
+    path.mkdir()
+    result = {"task": "classify", "start": "model", "parameters": 7, "test": {"data": "test.jsonl"}, "test_sha256": "a"}
+    (path / "tuned.json").write_text(json.dumps({**result, **changes}))
+    write_answers(path, {"line": list(range(1, len(scores) + 1)), "score": scores})
+    return path
+
+
+def test_the_interval_is_that_of_a_paired_t_and_narrower_than_of_two_samples(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    hard = draw.random(400) < 0.3
+    one = (~hard | (draw.random(400) < 0.1)).astype(float)
+    other = (~hard & (draw.random(400) < 0.95)).astype(float)
+    compared = compare_tuned([judged_run(tmp_path / "a", one.tolist()), judged_run(tmp_path / "b", other.tolist())])
+    (difference,) = compared.differences
+    interval = ttest_rel(other, one).confidence_interval()
+    figure = difference.difference
+    assert (figure.low, figure.high) == pytest.approx((interval.low, interval.high))
+    assert figure.value == pytest.approx((other - one).mean()) and difference.narrower is not None
+    assert difference.narrower > 1.5
+    assert (difference.only_this, difference.only_other) == ((other > one).sum(), (one > other).sum())
+
+
+def test_chance_is_called_chance_as_often_as_it_should() -> None:
+    draw = np.random.default_rng(1)
+    for scores in (lambda: draw.integers(0, 2, 60).astype(float), lambda: draw.random(60)):
+        p = np.array([p_value(scores() - scores()) for _ in range(120)])
+        assert (p < 0.05).mean() <= 0.11 and 0.35 < p.mean() < 0.7
+    assert p_value(np.full(20, 0.25)) < 1e-3
+
+
+def test_one_example_tells_no_interval() -> None:
+    assert np.isnan(paired_figure(np.array([1.0])).low)
+
+
+def test_other_tasks_other_examples_and_runs_without_test_are_refused(tmp_path: Path) -> None:
+    first = judged_run(tmp_path / "a", [1.0, 0.0])
+    for name, changes, message in (
+        ("task", {"task": "tag"}, "is tuned to tag"),
+        ("test", {"test_sha256": "b"}, "another file"),
+        ("none", {"test": None}, "was not judged on test examples; unmask tune classify --resume"),
+    ):
+        with pytest.raises(BadInput, match=message):
+            compare_tuned([first, judged_run(tmp_path / name, [1.0, 0.0], **changes)])
+    with pytest.raises(BadInput, match="not of the same examples"):
+        compare_tuned([first, judged_run(tmp_path / "less", [1.0])])
+    with pytest.raises(BadInput, match="compare it with what"):
+        compare_tuned([first])
+    (first / "answers.jsonl").write_text("{}\n")
+    with pytest.raises(Damaged, match="cannot be read"):
+        read_answers(first)
+
+
+def test_the_command_compares_two_tuned_runs(
+    inside: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    runs = [judged_run(tmp_path / name, scores) for name, scores in (("a", [1.0, 0.0, 0.0]), ("b", [1.0, 1.0, 0.0]))]
+    done = inside("compare", *runs)
+    assert done.returncode == 0 and "+33.3%" in done.stdout and "1 : 0" in done.stdout
+    told = inside("compare", tmp_path)
+    assert told.returncode == 3 and "is no tuned run; --data names the data" in told.stderr
+    assert unmask.compare(*runs).differences[0].only_this == 1
