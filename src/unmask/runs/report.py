@@ -20,6 +20,7 @@ from unmask.runs.commands import use_commands
 from unmask.runs.description import flatten_settings
 from unmask.runs.directory import FINAL
 from unmask.runs.history import HELD_OUT, History, Line, read_history, summarize_run
+from unmask.runs.tuned_report import tuned_sections
 
 PLOT, PAGE = "plot.png", "report.html"
 
@@ -94,6 +95,7 @@ def render_page(history: History, svg: str, facts: Mapping[str, str]) -> str:
 <section><h2>What was trained, on what</h2>{_html_table(_description_rows(history, facts))}</section>
 <section><h2>How to use it</h2>{_use(run, history)}</section>
 </div>
+{tuned_sections(history.path)}
 <section><h2>On what is held out: always the same sample, in the end all of it</h2>{_validations(history)}</section>
 <section><details><summary>Every setting</summary>{settings}</details></section>
 </main>

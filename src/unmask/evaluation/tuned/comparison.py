@@ -22,9 +22,9 @@ from scipy.stats import binomtest, t
 from unmask.errors import BadInput
 from unmask.evaluation.intervals import mean_figure
 from unmask.evaluation.tuned.answers import read_answers
-from unmask.evaluation.tuned.judge import RESULT
 from unmask.records import Integers, Reals
 from unmask.results import Figure, TunedComparison, TunedContender, TunedDifference
+from unmask.runs.tuned_report import RESULT
 
 SWAPS = 10_000  # of the permutation test
 

@@ -6,7 +6,7 @@ function as by `unmask predict`: what it says of a text there is what was measur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean, stdev
 from typing import Any
@@ -17,11 +17,11 @@ from unmask.evaluation.tuned.measured import note_measurement
 from unmask.files import sha256_of, write_json
 from unmask.results import Overlap, SeedSpread, Tuned, TunedTrial, to_plain
 from unmask.runs.commands import next_commands
+from unmask.runs.report import write_report
+from unmask.runs.tuned_report import RESULT
 from unmask.tasks.trials import Tried
 from unmask.tasks.tune import TunedRun, load_tuned
 from unmask.training.machine.distributed import launched
-
-RESULT = "tuned.json"  # in the run directory
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,14 @@ def judge_tuning(tuned: TunedRun) -> Tuned:
         weights_sha256=weights,
     )
     if rank == 0:
-        write_json(run.path / RESULT, to_plain(asdict(result)))
+        keep_result(result, learnt.facts)
     return result
+
+
+def keep_result(result: Tuned, facts: Mapping[str, str]) -> None:
+    """Write what came of it into the run, and its page anew with that."""
+    write_json(result.path / RESULT, to_plain(asdict(result)))
+    write_report(result.path, facts)
 
 
 def judge_trials(tried: Tried) -> Tuned:
@@ -109,7 +115,7 @@ def judge_trials(tried: Tried) -> Tuned:
     if rank == 0 and tried.folds and judge.folds is not None:
         result = replace(result, folds=judge.folds([trial.tuned for trial in tried.folds]))
     if rank == 0:
-        write_json(result.path / RESULT, to_plain(asdict(result)))
+        keep_result(result, tried.kept.learnt.facts)
     return result
 
 

@@ -1,0 +1,121 @@
+"""What came of a tuning, as sections of the run's page: figures beside baselines, labels, confusions, errors, leaks.
+
+In: `tuned.json` of a run. Out: HTML without scripts. Any task is shown by the shape of what was judged: a figure is a
+value with its interval, a baseline has the same figures as the model; everything from data is escaped.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+RESULT = "tuned.json"
+MOST_LABELS = 30  # that a matrix of confusions is drawn for
+CELL = 34  # its width and height
+INK = "#3b6fb6"
+
+Values = Mapping[str, Any]
+
+
+def tuned_sections(run: Path) -> str:
+    """The sections of a run that was tuned and judged; nothing of any other."""
+    try:
+        tuned = json.loads((run / RESULT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    if not isinstance(tuned, dict):
+        return ""
+    return "".join(f"<section><h2>{escape(title)}</h2>{body}</section>" for title, body in _sections(tuned))
+
+
+def _sections(tuned: Values) -> Iterator[tuple[str, str]]:
+    for name, title in (("test", "On test examples, beside baselines"), ("folds", "By folds, beside baselines")):
+        judged = tuned.get(name)
+        if isinstance(judged, dict):
+            yield title, _figures_table(judged)
+            yield from _details(judged)
+    if trials := tuned.get("trials"):
+        yield "Trials", _table(("name", "lr", "seed", "dev", "test"), trials)
+    if known := [overlap for overlap in tuned.get("overlaps") or () if overlap.get("known")]:
+        yield "What was seen before", _table(("part", "source", "texts", "exact", "near", "runs", "touched"), known)
+
+
+def _details(judged: Values) -> Iterator[tuple[str, str]]:
+    if labels := judged.get("labels"):
+        yield "Labels", _table(tuple(labels[0]), labels)
+    if (confusions := judged.get("confusions")) and (names := _names(confusions)) and len(names) <= MOST_LABELS:
+        yield "Confusions: the label down, what was said across", _matrix(names, confusions)
+    if errors := judged.get("errors"):
+        yield "The surest errors, to be read", _table(tuple(errors[0]), errors)
+    if doubtful := judged.get("doubtful"):
+        yield "Labels that are likely to be wrong", _table(tuple(doubtful[0]), doubtful)
+
+
+def _is_figure(value: object) -> bool:
+    return isinstance(value, dict) and value.keys() == {"value", "low", "high"}
+
+
+def _figures_table(judged: Values) -> str:
+    """The model and its baselines, a column for each figure that has an interval."""
+    names = [name for name, value in judged.items() if _is_figure(value)]
+    rows = [("this model", judged), *((str(each.get("name")), each) for each in judged.get("baselines") or ())]
+    heads = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in ("", *names))
+    lines = []
+    for name, values in rows:
+        cells = "".join(f"<td>{escape(_spelt(values.get(figure)))}</td>" for figure in names)
+        lines.append(f"<tr><td>{escape(name)}</td>{cells}</tr>")
+    return f'<table class="figures"><tr>{heads}</tr>{"".join(lines)}</table>'
+
+
+def _table(columns: Sequence[str], rows: Sequence[Values]) -> str:
+    heads = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in columns)
+    lines = ["".join(f"<td>{escape(_spelt(row.get(name)))}</td>" for name in columns) for row in rows]
+    return f'<table class="figures"><tr>{heads}</tr>{"".join(f"<tr>{line}</tr>" for line in lines)}</table>'
+
+
+def _spelt(value: Any) -> str:
+    if _is_figure(value):
+        middle = "–" if value["value"] is None else f"{value['value']:.3f}"
+        return middle if value["low"] is None else f"{middle} ({value['low']:.3f}–{value['high']:.3f})"
+    if isinstance(value, list):
+        return ", ".join(map(_spelt, value))
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 0.01 and value else f"{value:.3f}"
+    return "" if value is None else str(value)
+
+
+def _names(confusions: Sequence[Values]) -> list[str]:
+    return sorted({str(each[side]) for each in confusions for side in ("true", "said")})
+
+
+def _matrix(names: Sequence[str], confusions: Sequence[Values]) -> str:
+    """A picture of how often each label was taken for each, dark where often; the numbers stand in it."""
+    counts = {(str(each["true"]), str(each["said"])): int(each["count"]) for each in confusions}
+    totals = {name: sum(counts.get((name, said), 0) for said in names) or 1 for name in names}
+    left = 12 + 7 * min(24, max(map(len, names)))
+    size = left + CELL * len(names) + 8
+    parts = [
+        f'<svg viewBox="0 0 {size} {size}" role="img" aria-label="confusion matrix" style="max-width:{size}px" '
+        'font-family="system-ui" font-size="12">'
+    ]
+    for row, true in enumerate(names):
+        middle = left + CELL * row + CELL / 2
+        name = escape(true if len(true) <= 24 else f"{true[:23]}…")
+        parts.append(f'<text x="{left - 6}" y="{middle + 4}" text-anchor="end">{name}</text>')
+        parts.append(f'<text transform="translate({middle + 4} {left - 6}) rotate(-90)">{name}</text>')
+        for column, said in enumerate(names):
+            count = counts.get((true, said), 0)
+            share = count / totals[true]
+            x, y = left + CELL * column, left + CELL * row
+            ink = "#fff" if share > 0.5 else "#1f2933"
+            parts.append(
+                f'<rect x="{x}" y="{y}" width="{CELL - 1}" height="{CELL - 1}" fill="{INK}" fill-opacity="{share:.3f}" '
+                f'stroke="#e4e7eb"><title>{escape(true)} said to be {escape(said)}: {count}</title></rect>'
+            )
+            if count:
+                place = f'x="{x + CELL / 2}" y="{y + CELL / 2 + 4}"'
+                parts.append(f'<text {place} text-anchor="middle" fill="{ink}">{count}</text>')
+    return "".join((*parts, "</svg>"))

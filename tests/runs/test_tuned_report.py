@@ -1,0 +1,44 @@
+"""The page of a tuned run has what was judged, whatever the task, and nothing from data is taken for HTML."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from unmask.runs.tuned_report import tuned_sections
+
+FIGURE = {"value": 0.8, "low": 0.75, "high": None}
+
+
+def sections(path: Path, tuned: Any) -> str:
+    (path / "tuned.json").write_text(json.dumps(tuned))
+    return tuned_sections(path)
+
+
+def test_figures_stand_beside_baselines_and_confusions_are_a_picture(tmp_path: Path) -> None:
+    judged = {
+        "accuracy": {"value": 0.8, "low": 0.75, "high": 0.85},
+        "baselines": [{"name": "majority", "accuracy": {"value": 0.5, "low": 0.4, "high": 0.6}}],
+        "labels": [{"label": "<b>", "examples": 7, "f1": 0.5}],
+        "confusions": [{"true": "<b>", "said": "c", "count": 3}, {"true": "c", "said": "c", "count": 4}],
+        "errors": [{"line": 3, "text": "<script>alert(1)</script>", "said": ["c"]}],
+    }
+    html = sections(tmp_path, {"test": judged, "overlaps": [{"part": "test", "known": True, "texts": 9, "exact": 2}]})
+    assert "0.800 (0.750–0.850)" in html and "majority" in html and "0.500 (0.400–0.600)" in html
+    assert "<script>" not in html and "&lt;script&gt;" in html and "<b>" not in html
+    picture = ElementTree.fromstring(html[html.index("<svg") : html.index("</svg>") + 6])
+    assert len(picture.findall("rect")) == 4 and {text.text for text in picture.findall("text")} >= {
+        "<b>",
+        "c",
+        "3",
+        "4",
+    }
+
+
+def test_what_is_not_there_or_cannot_be_read_adds_nothing(tmp_path: Path) -> None:
+    assert tuned_sections(tmp_path) == "" and sections(tmp_path, []) == ""
+    assert sections(tmp_path, {"test": None, "trials": [], "overlaps": []}) == ""
+    (tmp_path / "tuned.json").write_text("{")
+    assert tuned_sections(tmp_path) == ""
