@@ -105,3 +105,19 @@ def test_a_restored_optimizer_steps_as_the_one_it_was_saved_from() -> None:
         optimizer.step(1, 10)
     for one, other in zip(models[0].parameters(), models[1].parameters(), strict=True):
         assert torch.equal(one, other)
+
+
+def test_lower_layers_learn_slower_and_embeddings_slowest() -> None:
+    model = torch.nn.ModuleDict(
+        {"embeddings": torch.nn.Embedding(3, 2), "layer": torch.nn.ModuleList(), "head": torch.nn.Linear(2, 2)}
+    )
+    model["layer"].extend(torch.nn.Linear(2, 2) for _ in range(2))  # type: ignore[operator]
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    for parameter in model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    Optimizer(model, Optimizing(muon_lr=0.0, adamw_lr=0.1, weight_decay=0.0, warmup=0.0, layer_decay=0.5)).step(0, 100)
+    moved = {name: float((before[name] - parameter.detach()).max()) for name, parameter in model.named_parameters()}
+    whole = moved["head.weight"]
+    assert moved["layer.1.weight"] == pytest.approx(whole) and moved["layer.1.bias"] == pytest.approx(whole)
+    assert moved["layer.0.weight"] == pytest.approx(whole / 2, rel=1e-4)
+    assert moved["embeddings.weight"] == pytest.approx(whole / 4, rel=1e-4)

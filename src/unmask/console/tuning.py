@@ -99,6 +99,13 @@ def _notes(test: Judged) -> list[RenderableType]:
     lines = []
     if test.calibration_error is not None:
         lines.append(f"How sure it is and how often it is right differ by {test.calibration_error:.1%} on average.")
+    if test.set_coverage is not None and test.set_size is not None:
+        value, spread = with_interval(test.set_coverage, ".1%")
+        lines.append(
+            f"Sets have the true label in them for {value} ({spread}) of the texts, {test.set_size:.2f} labels each."
+        )
+    if test.doubtful:
+        lines.append(f"{len(test.doubtful)} test labels are likely to be wrong themselves; they are in tuned.json.")
     if test.empty:
         lines.append(f"{test.empty:,} test lines without text are left out.")
     if test.examples < FEW:
@@ -151,6 +158,8 @@ def draw_predicted(result: Predicted) -> RenderableType:
         head.append(f"  |  {result.pair[:200]}")
     ranked = sorted(result.probabilities.items(), key=lambda item: -item[1])[:SHOWN]
     rows = [(label, format_probability(share), format_bar(share)) for label, share in ranked]
+    if result.label_set is not None:
+        head.append(f"  (not ruled out: {', '.join(result.label_set)})")
     reading = f"{result.tokens_read:,} tokens in {result.windows:,} windows"
     return draw_page(
         head, draw_table(("", "", ""), rows, numbers=(1,)), *([Text(f"  {reading}")] * (result.windows > 1))

@@ -33,6 +33,7 @@ FASTER, SLOWER = 1.5, 0.67  # than float32, from which on it is worth saying: th
 BRINGS = {
     "dev": "everything that the tests need",
     "faiss": "index --faiss: near vectors are found without looking at all of them",
+    "lora": "tune --lora: small matrices are learnt beside those of a large model",
     "office": "prepare reads PDF and docx",
     "onnx": "export --to onnx and int8: models that run without torch",
     "spacy": "prepare --spacy: entities and noun chunks are marked, to be hidden whole",

@@ -18,6 +18,7 @@ class Predicted:
     probability: float  # of it, calibrated
     labels: tuple[str, ...]  # that are said: the likeliest or, of several, all that reach their thresholds
     probabilities: dict[str, float]
+    label_set: tuple[str, ...] | None = None  # that cannot be ruled out, of a model that was tuned with sets
     tokens_read: int
     windows: int
 
@@ -100,6 +101,9 @@ class Judged:
     labels: tuple[JudgedLabel, ...]
     confusions: tuple[Confusion, ...]  # the most frequent first; none of several labels
     errors: tuple[SureError, ...]  # the twenty surest
+    doubtful: tuple[SureError, ...] = ()  # examples whose own label is likely to be wrong
+    set_coverage: Figure | None = None  # texts whose label is in its set, where there are sets
+    set_size: float | None = None  # labels in a set, on average
     chosen_by: str = "accuracy"  # the figure that chooses: accuracy or, of several labels, macro_f1
 
     @property

@@ -13,6 +13,7 @@ PRETRAINED, SCRATCH = "pretrained", "scratch"  # what a run starts from
 WIDTH, LR, MOST_LR = 768, 3e-5, 1e-3  # of base-size encoders; narrower ones bear more, up to this
 STEPS, EPOCHS = 500, (3, 50)  # a run has about so many steps, and between so many epochs
 BATCH_SIZE = 32
+LAYER_DECAY = 0.9  # where nobody says; deep models: less for their lowest layers
 REPRODUCIBLE = 8  # micro-batches in a step that is to be the same on any number of processes up to this
 
 
@@ -26,11 +27,18 @@ class TuneSettings:
     micro_batch: int | None = None
     length: int | None = None
     seed: int = 0
+    sets: float | None = None  # the share of texts whose label a set of labels is to have in it
+    layer_decay: float | None = None  # by how much a layer learns slower than the one above it
+    lora: int | None = None  # the rank of what is learnt beside each matrix, which then stays as it is
 
     def __post_init__(self) -> None:
         if self.lr is not None and not 0 < self.lr < 1:
             raise BadInput(f"--lr {self.lr}: give a number above 0 and below 1, such as 1e-4")
-        for name in ("batch_size", "micro_batch"):
+        if self.sets is not None and not 0.5 <= self.sets < 1:
+            raise BadInput(f"--sets {self.sets}: give a share from 0.5 to below 1, such as 0.9")
+        if self.layer_decay is not None and not 0 < self.layer_decay <= 1:
+            raise BadInput(f"--layer-decay {self.layer_decay}: give a number above 0, at most 1 (no decay)")
+        for name in ("batch_size", "micro_batch", "lora"):
             if (value := getattr(self, name)) is not None and value < 1:
                 raise BadInput(f"--{name.replace('_', '-')} {value}: give 1 or more")
 

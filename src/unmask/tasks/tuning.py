@@ -23,19 +23,20 @@ from unmask.models.load import length_of
 from unmask.objectives.objective import AnyObjective
 from unmask.results import FigureTitle
 from unmask.tasks.feed import ExampleBatches, ExampleFeed
+from unmask.tasks.lora import FASTER, add_adapters, check_peft, merged
 from unmask.tasks.rows import RowReader, row_length
-from unmask.tasks.settings import SCRATCH, TuneSettings, epochs_for, lr_for
+from unmask.tasks.settings import LAYER_DECAY, SCRATCH, TuneSettings, epochs_for, lr_for
 from unmask.tasks.start import HeadKind, draw_model, start_model, weights_digest
 from unmask.tokens.tokenizer.load import load_tokenizer
 from unmask.training.budget import Budget
-from unmask.training.job import Job, Validator
+from unmask.training.job import FinishedRun, Job, Validator
 from unmask.training.optimizer import Optimizing
 from unmask.training.timetable import Timetable
 
 FLAGS = {  # that the settings of a run are asked for by
     **{
         f"tuning.{name}": f"--{name.replace('_', '-')}"
-        for name in ("start", "lr", "batch_size", "micro_batch", "length")
+        for name in ("start", "lr", "batch_size", "micro_batch", "length", "layer_decay", "lora", "sets")
     },
     **{f"fields.{name}": f"--{name}-field" for name in ("text", "pair", "label", "group")},
     "train": "the labelled examples",
@@ -150,7 +151,14 @@ class Tuning(ABC):
     def lr(self) -> float:
         """The learning rate at its height."""
         width = self.config.get_text_config().hidden_size
-        return self.settings.lr or lr_for(width)
+        return self.settings.lr or lr_for(width) * (1.0 if self.settings.lora is None else FASTER)
+
+    @property
+    def layer_decay(self) -> float:
+        """How much slower lower layers learn; fresh weights, and what LoRA adds, all learn alike."""
+        if self.settings.layer_decay is not None:
+            return self.settings.layer_decay
+        return 1.0 if self.settings.start == SCRATCH or self.settings.lora else LAYER_DECAY
 
     @property
     def micro_batch(self) -> int:
@@ -165,10 +173,17 @@ class Tuning(ABC):
 
     def learner(self, *, fresh: bool = True) -> PreTrainedModel:
         """The model before its first step: the weights it starts from, and a head that is drawn from the seed."""
-        seed = self.settings.seed
+        seed, rank = self.settings.seed, self.settings.lora
         if fresh and self.settings.start != SCRATCH:
-            return start_model(self.head, self.start, self.config, seed, same_labels=self.same_labels)
-        return draw_model(self.head, self.config, seed)
+            model = start_model(self.head, self.start, self.config, seed, same_labels=self.same_labels)
+        else:
+            model = draw_model(self.head, self.config, seed)
+        return model if rank is None else add_adapters(model, rank, seed)
+
+    def export(self, learner: Module, finished_run: FinishedRun) -> None:
+        """Write the model; adapters are added to its matrices first."""
+        assert isinstance(learner, PreTrainedModel)
+        self.exporter()(learner if self.settings.lora is None else merged(learner), finished_run)
 
     def validation(self, learner: Module) -> Validator:
         """How a learner is measured."""
@@ -179,15 +194,25 @@ class Tuning(ABC):
         return Budget(epochs=epochs_for(self.batches.order.per_epoch, self.settings.batch_size))
 
     def optimizing(self) -> Optimizing:
-        """AdamW on every weight; the learning rate rises for a tenth of the steps and ends at 0."""
+        """AdamW on every weight, slower in lower layers; the rate rises for a tenth of the steps and ends at 0."""
         return Optimizing(
-            muon_lr=0.0, adamw_lr=self.lr, betas=(0.9, 0.98), weight_decay=1e-5, clip=1.0, warmup=0.1, decay=0.6
+            muon_lr=0.0,
+            adamw_lr=self.lr,
+            betas=(0.9, 0.98),
+            weight_decay=1e-5,
+            clip=1.0,
+            warmup=0.1,
+            decay=0.6,
+            layer_decay=self.layer_decay,
         )
 
     def job(self) -> Job:
         """The job that the loop runs."""
+        if self.settings.lora is not None:
+            check_peft()
         settings, order = self.settings, self.batches.order
         tuning = {**asdict(settings), "lr": self.lr, "length": self.reader.length, "micro_batch": self.micro_batch}
+        tuning["layer_decay"] = self.layer_decay
         tuning.pop("seed")
         return Job(
             kind=f"tune {self.task}",
@@ -198,7 +223,7 @@ class Tuning(ABC):
             build=self.learner,
             source=self.feed,
             validation=self.validation,
-            export=self.exporter(),
+            export=self.export,
             optimizing=self.optimizing(),
             tokens_a_step=max(1, round(settings.batch_size * float(order.work.mean()))),
             steps_an_epoch=order.per_epoch / settings.batch_size,

@@ -38,6 +38,7 @@ class Optimizing:
     clip: float = 1.0  # largest norm of the whole gradient
     warmup: float = 0.05  # part of the steps over which the rate rises
     decay: float = 0.25  # part of the steps over which it falls to 0
+    layer_decay: float = 1.0  # the rate of AdamW in a layer, as a share of that in the layer above it
 
     @property
     def learning_rates(self) -> dict[str, float]:
@@ -162,9 +163,15 @@ class Optimizer:
         matrix_set = set(matrices)
         others = [p for p in self.names if p not in matrix_set]
         decay = {True: settings.weight_decay, False: 0.0}
+        scales = layer_scales(self.names.values(), settings.layer_decay)
         groups = [  # one kernel takes what is whole, or what is cut up, and not both
-            {"params": [p for p in others if (p.ndim >= 2, is_sharded(p)) == kind], "weight_decay": decay[kind[0]]}
+            {
+                "params": [p for p in others if (p.ndim >= 2, is_sharded(p), scales[self.names[p]]) == (*kind, scale)],
+                "weight_decay": decay[kind[0]],
+                "scale": scale,
+            }
             for kind in pairs((True, False), (False, True))
+            for scale in sorted(set(scales.values()), reverse=True)
         ]
         adamw = torch.optim.AdamW(groups, lr=settings.adamw_lr, betas=settings.betas, fused=True)
         self.parts = [OptimizerPart("adamw", adamw, settings.adamw_lr, averages=2, counters=True)]
@@ -177,7 +184,7 @@ class Optimizer:
         factor = lr_factor(step, steps, self.settings.warmup, self.settings.decay)
         for part in self.parts:
             for group in part.optimizer.param_groups:
-                group["lr"] = part.lr * factor
+                group["lr"] = part.lr * factor * group.get("scale", 1.0)
             part.optimizer.step()
 
     def clear(self) -> None:
@@ -205,6 +212,22 @@ class Optimizer:
                 raise ValueError(f"{key} is {tuple(value.shape)}, not {tuple(owner.shape)}")
             value = value.to(owner.device)
             home[owner].state[owner][kind] = shard_like(value, owner) if value.ndim else value
+
+
+def layer_scales(names: Iterable[str], decay: float) -> dict[str, float]:
+    """The share of the learning rate for each weight: 1 in the head and the uppermost layer, less in each one below.
+
+    Weights outside the numbered layers are the head's, but for those of the embeddings, which are below all layers.
+
+    >>> names = ["bert.embeddings.w", "bert.layer.0.w", "bert.layer.1.w", "head.w"]
+    >>> layer_scales(names, 0.5)
+    {'bert.embeddings.w': 0.25, 'bert.layer.0.w': 0.5, 'bert.layer.1.w': 1.0, 'head.w': 1.0}
+    """
+    names = list(names)
+    depths = {name: next((int(word) for word in name.split(".") if word.isdecimal()), None) for name in names}
+    layers = max((depth for depth in depths.values() if depth is not None), default=-1) + 1
+    below = {name: layers if depth is None and "embed" in name else 0 for name, depth in depths.items()}
+    return {name: decay ** (below[name] if (depth := depths[name]) is None else layers - 1 - depth) for name in names}
 
 
 def _is_a_matrix(name: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +13,7 @@ from unmask.files import check_writable
 from unmask.results import Prediction, Tuned, Written
 from unmask.verbs.arguments import Location, given_settings, path_of
 from unmask.verbs.commands import streamed, verb
-from unmask.verbs.lines import Answers, answer_texts, source_of
+from unmask.verbs.lines import Answers, LineSource, answer_texts, source_of
 from unmask.verbs.using import model_to_ask
 
 if TYPE_CHECKING:  # what is heavy is loaded when it is needed
@@ -20,6 +22,7 @@ if TYPE_CHECKING:  # what is heavy is loaded when it is needed
 
 DESCRIPTION = "run.json"  # of a run directory, by which one is known
 TABLES = (".csv", ".tsv")
+TOGETHER = 512  # rows of a table that are answered together
 
 
 @verb
@@ -45,6 +48,9 @@ def tune(
     batch_size: int | None = None,
     micro_batch: int | None = None,
     length: int | None = None,
+    layer_decay: float | None = None,
+    lora: int | None = None,
+    sets: float | None = None,
     seed: int | None = None,
     resume: Location | bool = False,
     save_seconds: float | None = None,
@@ -83,6 +89,9 @@ def tune(
         batch_size: Examples in a step, 32 if not given.
         micro_batch: Examples that are computed at once, and that processes share out.
         length: Tokens in a row; if not given what the model takes, at most 512. Longer texts have several rows.
+        layer_decay: How many times the rate of the layer above a layer learns at, 0.9 if not given; 1 for the same.
+        lora: Learn matrices of this rank beside those of the model, which stay as they are (LoRA); 8 is usual.
+        sets: Give each text a set of labels too that has the true one in it for this share of unseen texts, as 0.9.
         seed: Where the head, the order and what is held out come from; 0 if not given.
         resume: The run to go on with; what it was begun with need not be said again.
         save_seconds: How often to save a checkpoint, 120 if not given.
@@ -113,6 +122,9 @@ def tune(
         batch_size=batch_size,
         micro_batch=micro_batch,
         length=length,
+        layer_decay=layer_decay,
+        lora=lora,
+        sets=sets,
         seed=seed,
         seconds=save_seconds,
         reproducible=reproducible or None,
@@ -179,6 +191,19 @@ def _check_places(task: str, places: dict[str, Path]) -> None:
             raise BadInput(f"{meaning}? unmask tune {task} MODEL TRAIN --out RUN")
 
 
+class TableSource(LineSource):
+    """A table of CSV or TSV, whose rows are answered as JSON lines are."""
+
+    def chunks(self) -> Iterator[list[tuple[int, bytes]]]:
+        """Rows with the numbers of their lines, some at a time."""
+        from unmask.tasks.examples import read_records
+
+        assert self.path is not None
+        rows = ((line, json.dumps(record).encode()) for line, record in read_records(self.path, "a text a line"))
+        while group := list(islice(rows, TOGETHER)):
+            yield group
+
+
 @verb
 @streamed
 def predict(
@@ -199,8 +224,8 @@ def predict(
 
     Args:
         model: A run of tune, its model directory, or where that is on the hub: org/name, or hf:name.
-        texts: Texts, a file of them (a text a line, or .jsonl), or - for standard input.
-        field: The field of JSON lines that holds the text; if not given the one that the model was tuned on.
+        texts: Texts, a file of them (a text a line, .jsonl, .csv or .tsv), or - for standard input.
+        field: The field of JSON lines or of a table that holds the text; if not given the one it was tuned on.
         out: A file to write, a line of JSON for each text; the same command goes on where it was stopped.
         device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
         precision: What products are computed in.
@@ -216,9 +241,10 @@ def _labelled(
     asked: Model, texts: tuple[str, ...], field: str | None, out: Path | None, precision: str
 ) -> Iterator[Prediction | Written]:
     card = asked.tuned.card
-    if len(texts) == 1 and Path(texts[0].removesuffix(".gz")).suffix in TABLES and source_of(texts) is not None:
-        raise BadInput(f"{texts[0]}: predict reads JSON lines, or a text a line; save the table as .jsonl")
     source = source_of(texts)
+    table = None
+    if source is not None and source.path is not None and Path(source.path.name.removesuffix(".gz")).suffix in TABLES:
+        table = TableSource(source.path, field or card.text_field, card.pair_field)
     if source is None and card.pair_field is not None:
         if len(texts) % 2:
             raise BadInput(asked.tuned.wanted)
@@ -238,4 +264,5 @@ def _labelled(
         pair=card.pair_field,
         out=out,
         settings={"model": asked.path, "precision": precision},
+        source=table,
     )

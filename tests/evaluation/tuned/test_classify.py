@@ -10,7 +10,14 @@ import pytest
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
 from unmask.evaluation.tuned.baselines import LabelledArrays, baseline_decisions, majority
-from unmask.evaluation.tuned.classify import clusters_of, confusions_of, judge_labels, label_figures, surest_errors
+from unmask.evaluation.tuned.classify import (
+    clusters_of,
+    confusions_of,
+    doubtful_labels,
+    judge_labels,
+    label_figures,
+    surest_errors,
+)
 from unmask.tasks.classify.classifier import targets_of
 from unmask.tasks.classify.labelled import FieldNames, LabelledExamples, LabelledText
 
@@ -82,3 +89,16 @@ def test_the_majority_of_several_labels_is_what_most_texts_have() -> None:
     targets = np.array([[1, 0], [1, 0], [1, 1], [0, 1.0]])
     assert majority(targets, several=True).tolist() == [True, False]
     assert majority(targets, several=False).tolist() == [True, False]
+
+
+def test_planted_label_errors_are_doubted_and_right_labels_are_not() -> None:
+    draw = np.random.default_rng(0)
+    own = draw.integers(0, 3, 300)
+    probabilities = np.full((300, 3), 0.05)
+    probabilities[np.arange(300), own] = 0.9
+    wrong = set(draw.choice(300, 20, replace=False).tolist())
+    labels = np.array([(label + 1) % 3 if n in wrong else label for n, label in enumerate(own)])
+    examples = [LabelledText(n + 1, f"text {n}", None, ("abc"[label],)) for n, label in enumerate(labels)]
+    found = doubtful_labels("abc", examples, probabilities, np.eye(3)[labels] > 0)
+    assert {error.line - 1 for error in found} == wrong
+    assert all(error.said == ("abc"[own[error.line - 1]],) for error in found)

@@ -10,7 +10,9 @@ from unmask.tasks.classify.calibration import (
     calibration_error,
     choose_thresholds,
     decide,
+    fit_sets,
     fit_temperature,
+    label_sets,
     macro_f1,
     probabilities_of,
 )
@@ -51,3 +53,22 @@ def test_macro_f1_is_scikit_learns() -> None:
     draw = np.random.default_rng(0)
     true, said = draw.integers(4, size=(2, 300))
     assert macro_f1(np.eye(4)[said] > 0, np.eye(4)[true] > 0) == pytest.approx(f1_score(true, said, average="macro"))
+
+
+def test_sets_have_the_true_label_for_as_many_unseen_texts_as_they_promise() -> None:
+    draw = np.random.default_rng(0)
+    coverages = []
+    for _ in range(60):
+        probabilities = draw.dirichlet(np.full(5, 0.6), size=1_200)
+        labels = np.array([draw.choice(5, p=(row + 0.15) / 1.75) for row in probabilities])  # less sure than it says
+        targets = np.eye(5)[labels]
+        least = fit_sets(probabilities[:400], targets[:400], 0.9)
+        sets = label_sets(probabilities[400:], least)
+        coverages.append((sets & (targets[400:] > 0)).any(1).mean())
+    assert 0.89 < np.mean(coverages) < 0.915
+
+
+def test_too_few_held_out_texts_rule_nothing_out_and_a_set_is_never_empty() -> None:
+    probabilities = np.array([[0.9, 0.1], [0.2, 0.8]])
+    assert fit_sets(probabilities, np.eye(2), 0.9) == 0.0
+    assert label_sets(probabilities, 0.95).tolist() == [[True, False], [False, True]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from pathlib import Path
@@ -58,12 +59,27 @@ def test_a_text_is_labelled_alike_alone_and_among_others(tuned: unmask.Tuned) ->
     assert together[1].windows > 1  # type: ignore[union-attr]
 
 
-def test_empty_lines_and_a_table_are_told(tuned: unmask.Tuned, tmp_path: Path) -> None:
+def test_an_empty_text_is_told_and_a_table_is_read(tuned: unmask.Tuned, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="an empty text has no answer"):
         unmask.load(tuned.path).predict(" ")
-    (tmp_path / "new.csv").write_text("text\na\n")
-    with pytest.raises(BadInput, match=r"save the table as \.jsonl"):
-        unmask.predict(tuned.path, str(tmp_path / "new.csv"))
+    texts = ["nobody likes, or loves, the cat", "the river\nagain"]
+    with (tmp_path / "new.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("id", "text"), *enumerate(texts)])
+    said = unmask.predict(tuned.path, str(tmp_path / "new.csv"))
+    assert [each.text for each in said] == texts  # type: ignore[union-attr]
+    assert said == unmask.load(tuned.path).predict(*texts)
+    (tmp_path / "ragged.tsv").write_text("text\tid\na\n")
+    with pytest.raises(BadInput, match=r"ragged\.tsv:2: has 1 columns, the first line 2"):
+        unmask.predict(tuned.path, str(tmp_path / "ragged.tsv"))
+
+
+def test_sets_are_kept_with_the_model_and_covered_on_test(start: Path, files: dict[str, Path], tmp_path: Path) -> None:
+    places = {"dev": files["dev"], "test": files["test"]}
+    tuned = unmask.tune("classify", start, files["train"], out=tmp_path / "run", sets=0.9, epochs=1, **places)
+    assert tuned.test is not None and tuned.test.set_coverage is not None and tuned.test.set_size is not None
+    assert tuned.test.set_coverage.value >= 0.8 and 1 <= tuned.test.set_size <= 2
+    (said,) = unmask.load(tuned.path).predict("nobody likes the cat")
+    assert said.label_set is not None and said.label in said.label_set
 
 
 def test_a_changed_card_is_damage(tuned: unmask.Tuned, tmp_path: Path) -> None:

@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from unmask.evaluation.intervals import resampled_figure
+from unmask.evaluation.intervals import resampled_figure, share_figure
 from unmask.evaluation.tuned.answers import write_answers
 from unmask.evaluation.tuned.baselines import LabelledArrays, baseline_decisions
 from unmask.evaluation.tuned.leaks import Leaks, find_leaks
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Confusion, Figure, Judged, JudgedBaseline, JudgedLabel, SureError
-from unmask.tasks.classify.calibration import calibration_error, macro_f1, mean_f1
+from unmask.tasks.classify.calibration import calibration_error, label_sets, macro_f1, mean_f1
 from unmask.tasks.classify.classifier import Classifier, ClassifyCard
 from unmask.tasks.classify.labelled import LabelledExamples, LabelledText
 from unmask.tasks.classify.learning import Classifying
@@ -129,7 +130,47 @@ def judged_answers(card: ClassifyCard, data: Path, empty: int, answers: LabelAns
         labels=tuple(judge_labels(labels, said, true)),
         confusions=() if several else tuple(confusions_of(labels, said, true)),
         errors=tuple(surest_errors(labels, answers.examples, probabilities, said, true, several=several)),
+        doubtful=() if several else tuple(doubtful_labels(labels, answers.examples, probabilities, true)),
+        **set_figures(card, probabilities, true, clusters),
     )
+
+
+def set_figures(card: ClassifyCard, probabilities: Reals, true: Flags, clusters: Integers) -> dict[str, Any]:
+    """How many texts have their label in their set, and how large sets are."""
+    if card.least is None:
+        return {}
+    sets = label_sets(probabilities, card.least)
+    covered: Flags = np.logical_or.reduce(sets & true, axis=1)
+    return {"set_coverage": share_figure(covered, clusters), "set_size": float(sets.sum(1).mean())}
+
+
+def doubtful_labels(
+    labels: Sequence[str], examples: Sequence[LabelledText], probabilities: Reals, true: Flags
+) -> list[SureError]:
+    """Examples that look like another label as surely as those of that label do: their own is likely to be wrong.
+
+    Confident learning (Northcutt et al. 2021): a label is believed where its probability is at least the mean
+    probability of that label over the examples that have it.
+    """
+    own = true.argmax(1)
+    usual = (probabilities * true).sum(0) / np.maximum(true.sum(0), 1)
+    usual[true.sum(0) == 0] = np.inf
+    believed = np.where(probabilities >= usual, probabilities, -1.0)
+    likeliest = believed.argmax(1)
+    doubtful = (believed.max(1) > 0) & (likeliest != own)
+    gaps = probabilities.max(1) - probabilities[np.arange(len(own)), own]
+    found = np.flatnonzero(doubtful)
+    return [
+        SureError(
+            line=examples[n].line,
+            text=examples[n].text,
+            pair=examples[n].pair,
+            true=examples[n].labels,
+            said=(labels[likeliest[n]],),
+            probability=float(probabilities[n, likeliest[n]]),
+        )
+        for n in found[np.argsort(-gaps[found], kind="stable")][:ERRORS].tolist()
+    ]
 
 
 def ask_examples(classifier: Classifier, examples: LabelledExamples) -> Reals:

@@ -60,6 +60,27 @@ def choose_thresholds(probabilities: Reals, targets: Reals) -> Reals:
     return chosen
 
 
+def fit_sets(probabilities: Reals, targets: Reals, share: float) -> float:
+    """The least probability of a label that is in a set, so that the true label is in it for so many unseen texts.
+
+    Split-conformal (Vovk et al. 2005): the ⌈(n + 1)·share⌉-th smallest of 1 − p(true label) on n held-out texts; with
+    too few of them every label is in every set.
+
+    >>> fit_sets(np.array([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2]]), np.eye(2)[[0, 0, 0]], 0.5).__round__(6)
+    0.8
+    """
+    scores = np.sort(1 - (probabilities * targets).sum(1))
+    rank = int(np.ceil((len(scores) + 1) * share))
+    return 0.0 if rank > len(scores) else float(1 - scores[rank - 1])
+
+
+def label_sets(probabilities: Reals, least: float) -> Flags:
+    """N C: the labels of each set; the likeliest label is always in it."""
+    flags: Flags = probabilities >= least - 1e-9
+    flags[np.arange(len(flags)), probabilities.argmax(1)] = True
+    return flags
+
+
 def decide(probabilities: Reals, thresholds: Reals | None) -> Flags:
     """N C: the likeliest label or, with thresholds, every label that reaches its own."""
     if thresholds is not None:

@@ -18,7 +18,7 @@ from unmask.errors import Damaged
 from unmask.models.locate import TASK
 from unmask.records import Flags, Reals
 from unmask.results import Predicted
-from unmask.tasks.classify.calibration import decide, probabilities_of
+from unmask.tasks.classify.calibration import decide, label_sets, probabilities_of
 from unmask.tasks.classify.validation import logits_of
 from unmask.tasks.text_rows import TextRows
 from unmask.tasks.tuned_model import TaskCard, TunedModel, read_card, read_task
@@ -32,6 +32,8 @@ class ClassifyCard(TaskCard):
     several: bool
     temperature: float = 1.0
     thresholds: tuple[float, ...] | None  # of several labels
+    sets: float | None = None  # the share of texts whose label is in its set
+    least: float | None = None  # the least probability of a label in a set
 
 
 def read_classify_card(path: Path) -> tuple[Path, ClassifyCard]:
@@ -80,6 +82,10 @@ class Classifier(TunedModel):
         """N C: the labels that are said."""
         return decide(probabilities, None if self.card.thresholds is None else np.array(self.card.thresholds))
 
+    def sets(self, probabilities: Reals) -> Flags | None:
+        """N C: the labels that cannot be ruled out, where the model was tuned with sets."""
+        return None if self.card.least is None else label_sets(probabilities, self.card.least)
+
     def predict(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[Predicted]:
         """Label texts, or pairs of texts."""
         rows = self.read(texts, pairs)
@@ -89,7 +95,7 @@ class Classifier(TunedModel):
         self, rows: TextRows, probabilities: Reals, texts: Sequence[str], pairs: Sequence[str] | None = None
     ) -> list[Predicted]:
         """What is said of each text."""
-        labels, decisions = self.card.labels, self.decisions(probabilities)
+        labels, decisions, sets = self.card.labels, self.decisions(probabilities), self.sets(probabilities)
         results = []
         for number, (text, row) in enumerate(zip(texts, probabilities, strict=True)):
             best = int(row.argmax())
@@ -101,6 +107,7 @@ class Classifier(TunedModel):
                     probability=float(row[best]),
                     labels=tuple(labels[place] for place in np.flatnonzero(decisions[number])),
                     probabilities=dict(zip(labels, row.tolist(), strict=True)),
+                    label_set=None if sets is None else tuple(labels[place] for place in np.flatnonzero(sets[number])),
                     tokens_read=int(rows.tokens[number]),
                     windows=int(rows.windows[number]),
                 )

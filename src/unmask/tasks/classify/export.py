@@ -14,7 +14,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from unmask.files import whole_directory
 from unmask.models.load import quiet_transformers
-from unmask.tasks.classify.calibration import choose_thresholds, fit_temperature, probabilities_of
+from unmask.tasks.classify.calibration import choose_thresholds, fit_sets, fit_temperature, probabilities_of
 from unmask.tasks.classify.classifier import ClassifyCard
 from unmask.tasks.classify.validation import LabelledValidation, logits_of
 from unmask.tokens.tokenizer.load import save_tokenizer
@@ -50,7 +50,9 @@ def calibrated(card: ClassifyCard, learner: PreTrainedModel, held_out: LabelledV
     logits = logits_of(learner, held_out.rows)
     temperature = fit_temperature(logits, held_out.targets, several=card.several)
     if not card.several:
-        return replace(card, temperature=temperature)
+        probabilities = probabilities_of(logits, several=False, temperature=temperature)
+        least = None if card.sets is None else fit_sets(probabilities, held_out.targets, card.sets)
+        return replace(card, temperature=temperature, least=least)
     probabilities = probabilities_of(logits, several=True, temperature=temperature)
     return replace(
         card, temperature=temperature, thresholds=tuple(choose_thresholds(probabilities, held_out.targets).tolist())

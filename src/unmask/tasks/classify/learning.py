@@ -144,6 +144,7 @@ class Classifying(Tuning):
             several=self.several,
             temperature=1.0,
             thresholds=None,
+            sets=self.settings.sets,
             text_field=self.train.fields.text,
             pair_field=self.train.fields.pair,
             length=self.reader.length,
@@ -231,6 +232,8 @@ def open_classifying(request: TuneRequest) -> tuple[Classifying, LabelledExample
     """What a request asks to be learnt, and the test examples if there are some."""
     train = read_labelled(request.places["train"], None, **request.fields)
     check_trainable(train)
+    if train.several and request.settings.sets is not None:
+        raise BadInput("--sets: a text with several labels has a threshold for each already; leave it out")
     others = {
         name: read_labelled(request.places[name], train.fields) for name in ("dev", "test") if name in request.places
     }
