@@ -14,7 +14,7 @@ import numpy as np
 from unmask.records import Integers
 from unmask.tokens.pack import random_order
 
-POOL = 8  # steps' worth of examples that are put in order by their work together
+POOL = 50  # steps' worth of examples that are put in order by their work together
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
