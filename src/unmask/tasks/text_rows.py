@@ -10,7 +10,7 @@ import numpy as np
 
 from unmask.records import Ids, Integers
 
-ROUND, SHORT = 16, 64  # rows are padded to multiples, for a kernel is kept for each shape; short ones to a quarter of it
+ROUND, SHORT = 16, 64  # rows are padded to multiples, for a kernel is kept for each shape; short ones to a quarter
 
 
 @dataclass(frozen=True, eq=False)
