@@ -30,6 +30,7 @@ VERBS = [
     "generate",
     "tune",
     "predict",
+    "explain",
     "export",
     "doctor",
     "completion",
@@ -105,6 +106,10 @@ RESULTS = {
     "Confusion",
     "SureError",
     "Tuned",
+    "ExplainedLabel",
+    "LabelWord",
+    "Flip",
+    "WordChange",
 }
 ERRORS = {
     "UnmaskError",

@@ -78,7 +78,10 @@ class RowReader:
     def read(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> TextRows:
         """The rows of texts, or of pairs of texts."""
         firsts = [row.ids for row in encode(self.tokenizer, texts)]
-        seconds = None if pairs is None else [row.ids for row in encode(self.tokenizer, pairs)]
+        return self.read_ids(firsts, None if pairs is None else [row.ids for row in encode(self.tokenizer, pairs)])
+
+    def read_ids(self, firsts: Sequence[Ids], seconds: Sequence[Ids] | None = None) -> TextRows:
+        """The rows of texts, or of pairs of texts, that are encoded."""
         frame = self.frames[seconds is not None]
         ids, types, owners = [], [], []
         for number, first in enumerate(firsts):

@@ -70,12 +70,20 @@ class Classifier(TunedModel):
         self.check_pairs(pairs)
         return self.reader.read(texts, pairs)
 
-    def probabilities(self, rows: TextRows) -> Reals:
-        """N C: the calibrated probability of each label."""
+    def logits(self, rows: TextRows) -> Reals:
+        """N C: the logits of each label, before they are calibrated."""
         with self.casting():
             logits = logits_of(self.model, rows)
         if not np.isfinite(logits).all():
             raise Damaged(f"{self.directory}: the model gives numbers that are not finite; its weights are damaged")
+        return logits
+
+    def probabilities(self, rows: TextRows) -> Reals:
+        """N C: the calibrated probability of each label."""
+        return self.calibrated(self.logits(rows))
+
+    def calibrated(self, logits: Reals) -> Reals:
+        """N C: logits as probabilities."""
         return probabilities_of(logits, several=self.card.several, temperature=self.card.temperature)
 
     def decisions(self, probabilities: Reals) -> Flags:
