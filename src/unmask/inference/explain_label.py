@@ -48,7 +48,7 @@ class LabelSettings:
 
 
 @dataclass(frozen=True)
-class _Effects:
+class WordEffects:
     """What other words, or none, in the place of some did to the label."""
 
     relevance: Reals  # W, nats of log-odds
@@ -78,7 +78,7 @@ class LabelExplainer:
         count = REPLACEMENTS
         if self.replacer is not None:
             count = max(FEWEST, min(REPLACEMENTS, WORK // (len(words) * sum(len(side.ids) for side in sides.encoded))))
-        effects = self._effects(asked, sides, words, count)
+        effects = self.effects(asked, sides, words, count)
         flip = None
         if settings.changes:
             flip = find_flip(asked, sides, effects.candidates, effects.relevance, settings.changes)
@@ -144,7 +144,8 @@ class LabelExplainer:
         kept = np.sort(np.argsort(-np.abs(relevance), kind="stable")[:most])
         return [words[number] for number in kept.tolist()], len(words) - most
 
-    def _effects(self, asked: AskedLabel, sides: LabelledSides, words: Sequence[SideWord], count: int) -> _Effects:
+    def effects(self, asked: AskedLabel, sides: LabelledSides, words: Sequence[SideWord], count: int) -> WordEffects:
+        """What so many other words in the place of each did to the label."""
         if self.replacer is None:
             return self._taken_away(asked, sides, words)
         found: list[list[Replacement]] = []
@@ -163,21 +164,21 @@ class LabelExplainer:
             word: [each.spelt for each in others if each.spelt.lower() != sides.spelling(word).lower()]
             for word, others in zip(words, found, strict=True)
         }
-        return _Effects(
+        return WordEffects(
             relevance=whole.log_odds[0] - changed,
             drop=whole.probability[0] - probability,
             candidates=candidates,
             covered=float(np.mean([each.sum() for each in weights])),
         )
 
-    def _taken_away(self, asked: AskedLabel, sides: LabelledSides, words: Sequence[SideWord]) -> _Effects:
+    def _taken_away(self, asked: AskedLabel, sides: LabelledSides, words: Sequence[SideWord]) -> WordEffects:
         """What the label loses where each word is hidden by the mask or, where there is none, left out."""
         whole = asked.of_texts([sides.sides])
         if self.mask is None:
             answers = asked.of_texts([sides.rewritten({word: ""}) for word in words])
         else:
             answers = asked.of_tokens([sides.hidden(word, self.mask) for word in words])
-        return _Effects(
+        return WordEffects(
             relevance=whole.log_odds[0] - answers.log_odds,
             drop=whole.probability[0] - answers.probability,
             candidates={word: [""] for word in words},
