@@ -36,15 +36,16 @@ class ClassifyCard(TaskCard):
     least: float | None = None  # the least probability of a label in a set
 
 
+def classify_card(values: dict[str, Any]) -> ClassifyCard:
+    """A card of what `task.json` says."""
+    thresholds = values["thresholds"]
+    tuples = {"labels": tuple(values["labels"]), "thresholds": None if thresholds is None else tuple(thresholds)}
+    return ClassifyCard(**{**values, **tuples})
+
+
 def read_classify_card(path: Path) -> tuple[Path, ClassifyCard]:
     """The model directory of a tuned run, and its card."""
-
-    def make(values: dict[str, Any]) -> ClassifyCard:
-        thresholds = values["thresholds"]
-        tuples = {"labels": tuple(values["labels"]), "thresholds": None if thresholds is None else tuple(thresholds)}
-        return ClassifyCard(**{**values, **tuples})
-
-    return read_card(path, "classify", make)
+    return read_card(path, "classify", classify_card)
 
 
 def start_labels(directory: Path) -> tuple[str, ...]:
