@@ -7,6 +7,7 @@ stock transformers loads it, with what `predict` needs beside it.
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from pathlib import Path
 
 from torch.nn import Module
@@ -39,6 +40,9 @@ def export_few(
         assert isinstance(held_out, VectorValidation)
         held_out.fit_head(learner)
     card = calibrated(card, learner, held_out)
+    card = replace(
+        card, temperature=max(1.0, card.temperature)
+    )  # a few texts cannot show that it is surer than it says
     with whole_directory(finished_run.path / "model") as aside:
         with quiet_transformers():
             learner.inner.save_pretrained(aside)
