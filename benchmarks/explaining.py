@@ -132,7 +132,7 @@ def main(tuned: Path, examples: Path, /, texts: int = 100, seed: int = 0) -> Non
             line = f"  {way:22} {measures[name].mean():+.3f}"
             if way != OURS:
                 low, high = interval(ours - measures[name])
-                line += f"   ours is {(ours - measures[name]).mean():+.3f} of it ({low:+.3f} – {high:+.3f})"
+                line += f"   ours minus it {(ours - measures[name]).mean():+.3f} ({low:+.3f} – {high:+.3f})"
             print(line, flush=True)
 
 

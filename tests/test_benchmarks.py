@@ -27,6 +27,7 @@ SCRIPTS = (
     "embedding",
     "explaining",
     "families",
+    "few",
     "filling",
     "joint",
     "kinds",
@@ -220,3 +221,25 @@ def test_rankings_of_words_are_measured_on_the_same_texts_and_the_random_one_is_
     floor = found["random"][name].mean()
     for way in ("replaced (unmask)", "deleted", "integrated gradients"):
         assert found[way][name].mean() > floor + 0.1
+
+
+def test_few_labels_are_learnt_three_ways_on_the_same_draws_and_differences_are_paired(
+    part, tmp_path: Path, make_model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = [
+        {"text": f"nobody {verb} the {word} {when}.", "label": label}
+        for word, label in (("cat", "animal"), ("river", "place"), ("dog", "animal"), ("sea", "place"))
+        for verb in ("sees", "likes", "paints")
+        for when in ("again", "in winter")
+    ]
+    for name in ("train", "test"):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    start, files = make_model("bert", hidden_dropout_prob=0.0), (tmp_path / "train.jsonl", tmp_path / "test.jsonl")
+    module = part("few")
+    for _ in range(2):  # the second time nothing is left to do
+        module.main(start, *files, few=2, draws=2, texts=10, out=tmp_path / "out")
+        said = capsys.readouterr().out
+        assert "2 examples of each of 2 labels, 2 draws, 10 test texts" in said
+        assert [line.split()[0] for line in said.splitlines()[1:]] == ["head", "pairs", "patterns"]
+        assert said.count("to the head") == 2
+    assert len(list((tmp_path / "out" / "few-2" / "draws").glob("*.json"))) == 6
