@@ -43,8 +43,8 @@ def draw_explained_label(result: ExplainedLabel, *, colour: bool = True) -> Rend
         head,
         *_marked_texts(result, marked, strongest, colour),
         draw_table((f"why {result.label}", "log-odds", "probability", ""), rows, numbers=(1, 2)),
-        *([_flip(result, result.flip, colour)] if result.changes else []),
-        *(Padding(Text(line, style="dim"), (0, 1)) for line in _remarks(result)),
+        *([_flip_line(result, result.flip, colour)] if result.changes else []),
+        *(Padding(Text(line, style="dim"), (0, 1)) for line in _how_measured(result)),
     )
 
 
@@ -57,7 +57,7 @@ def _marked_texts(
         drawing, place = Text(), 0
         for word in (each for each in marked if each.second == second):
             drawing.append(_between(text, place, word.start))
-            drawing.append(*_mark(word, strongest, colour))
+            drawing.append(*_signed_word(word, strongest, colour))
             place = word.end
         drawing.append(_between(text, place, len(text)))
         drawn.append(Padding(drawing, (0, 2)))
@@ -72,7 +72,7 @@ def _between(text: str, begin: int, end: int) -> str:
     return f"{left} … {right}"
 
 
-def _mark(word: LabelWord, strongest: float, colour: bool) -> tuple[str, str]:
+def _signed_word(word: LabelWord, strongest: float, colour: bool) -> tuple[str, str]:
     """A word and its style; without colour +word+ spoke for the label and -word- against it."""
     strong = abs(word.relevance) >= strongest / 2
     if colour:
@@ -82,7 +82,7 @@ def _mark(word: LabelWord, strongest: float, colour: bool) -> tuple[str, str]:
     return f"{sign}{word.word}{sign}", ""
 
 
-def _flip(result: ExplainedLabel, flip: Flip | None, colour: bool) -> RenderableType:
+def _flip_line(result: ExplainedLabel, flip: Flip | None, colour: bool) -> RenderableType:
     """The smallest change, and what is said then."""
     if flip is None:
         count = "one word" if result.changes == 1 else f"at most {result.changes} words"
@@ -98,7 +98,7 @@ def _flip(result: ExplainedLabel, flip: Flip | None, colour: bool) -> Renderable
     return Padding(line, (0, 1))
 
 
-def _remarks(result: ExplainedLabel) -> list[str]:
+def _how_measured(result: ExplainedLabel) -> list[str]:
     """How it was measured, and what was read."""
     if result.method == "replaced":
         how = (

@@ -28,7 +28,7 @@ def draw_few_tuned(result: FewTuned) -> RenderableType:
     rows = [(name, about) for name, about in ABOUT.items() if name in {method.name for method in result.methods}]
     return draw_page(
         title_line("Tuned", result.model, detail),
-        _table(result),
+        _methods_table(result),
         draw_table(("", ""), rows, numbers=()),
         *([_words(result)] if result.patterns else []),
         *(Padding(Text(line, style="yellow"), (0, 1)) for line in _to_mind(result)),
@@ -38,14 +38,14 @@ def draw_few_tuned(result: FewTuned) -> RenderableType:
     )
 
 
-def _table(result: FewTuned) -> RenderableType:
+def _methods_table(result: FewTuned) -> RenderableType:
     if result.test is None:
         return draw_table(("", "dev accuracy"), [(each.name, f"{each.dev:.1%}") for each in result.methods], (1,))
     heads = (f"on {result.test_examples:,} test texts", "accuracy", "95 % interval", "± draws", "macro F1", "dev")
-    return draw_table(heads, [_row(method) for method in result.methods], numbers=(1, 2, 3, 4, 5))
+    return draw_table(heads, [_method_row(method) for method in result.methods], numbers=(1, 2, 3, 4, 5))
 
 
-def _row(method: FewMethod) -> tuple[str, ...]:
+def _method_row(method: FewMethod) -> tuple[str, ...]:
     assert method.accuracy is not None and method.macro_f1 is not None and method.deviation is not None
     figures = (*with_interval(method.accuracy, ".1%"), f"{method.deviation:.1%}", f"{method.macro_f1.value:.1%}")
     return (method.name, *figures, f"{method.dev:.1%}")

@@ -20,7 +20,7 @@ import numpy as np
 from unmask.errors import BadInput, did_you_mean
 from unmask.inference.flip import Candidates, find_flip
 from unmask.inference.label_words import AskedLabel, LabelledSides, SideWord
-from unmask.inference.replacements import Replacement, Replacer
+from unmask.inference.replacements import Replacer, WordReplacement
 from unmask.records import Reals
 from unmask.results import ExplainedLabel, LabelWord
 from unmask.tasks.classify.classifier import Classifier
@@ -148,7 +148,7 @@ class LabelExplainer:
         """What so many other words in the place of each did to the label."""
         if self.replacer is None:
             return self._taken_away(asked, sides, words)
-        found: list[list[Replacement]] = []
+        found: list[list[WordReplacement]] = []
         for side, text in enumerate(sides.encoded):
             found += self.replacer.replacements(text, [word.word for word in words if word.side == side], count)
         variants = [

@@ -48,7 +48,7 @@ def find_flip(
         word, by = steps[kept[best]]
         changes = {**changes, word: by}
         if flipped:
-            return _flip(asked, sides, _needed(asked, sides, changes, said))
+            return _verified_flip(asked, sides, _needed(asked, sides, changes, said))
     return None
 
 
@@ -61,7 +61,7 @@ def _needed(asked: AskedLabel, sides: LabelledSides, changes: Changes, said: boo
     return changes
 
 
-def _flip(asked: AskedLabel, sides: LabelledSides, changes: Changes) -> Flip:
+def _verified_flip(asked: AskedLabel, sides: LabelledSides, changes: Changes) -> Flip:
     """What is said of the changed text, as `predict` says it."""
     texts = sides.rewritten(changes)
     (predicted,) = asked.classifier.predict([texts[0]], list(texts[1:]) or None)

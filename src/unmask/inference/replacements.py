@@ -30,7 +30,7 @@ DESCRIPTIONS = ("run.json", "few.json")  # beside the model, with the place of i
 GENERATIONS = 8  # tunings of tunings that are followed
 
 
-class Replacement(NamedTuple):
+class WordReplacement(NamedTuple):
     """A word that could stand in the place of another."""
 
     spelt: str
@@ -53,12 +53,15 @@ class Replacer:
             raise BadInput(f"{start}: its vocabulary is not that of the tuned model any more")
         return cls(start, Proposer(lm, speller(lm), token_boundaries(lm.tokenizer), None, range(1, 2)))
 
-    def replacements(self, text: BlankText, words: Sequence[ContextWord], count: int) -> list[list[Replacement]]:
+    def replacements(self, text: BlankText, words: Sequence[ContextWord], count: int) -> list[list[WordReplacement]]:
         """For each word the likeliest that could stand in its place, the word itself perhaps among them."""
         searches = [self._search(text, word, count) for word in words]
         found = run_searches(self.proposer.lm, searches, title="Asking what could stand there")
         return [
-            [Replacement(self.proposer.spell(*each.pieces).strip(), exp(each.log_probability)) for each in proposals]
+            [
+                WordReplacement(self.proposer.spell(*each.pieces).strip(), exp(each.log_probability))
+                for each in proposals
+            ]
             for proposals in found
         ]
 

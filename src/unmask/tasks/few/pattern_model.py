@@ -27,7 +27,7 @@ from unmask.results import Predicted
 from unmask.tasks.classify.classifier import Classifier, ClassifyCard
 from unmask.tasks.few.labelling_model import LabellingModel, RowLogits
 from unmask.tasks.few.pattern_rows import PatternReader
-from unmask.tasks.few.patterns import Prompt
+from unmask.tasks.few.patterns import LabelPrompt
 from unmask.tasks.text_rows import TextRows
 from unmask.tasks.tuned_model import read_card
 
@@ -77,9 +77,9 @@ class PatternCard(ClassifyCard):
     verbalisers: dict[str, tuple[str, ...]]
 
     @property
-    def prompt(self) -> Prompt:
+    def prompt(self) -> LabelPrompt:
         """The patterns and the words of labels."""
-        return Prompt(self.patterns, self.verbalisers)
+        return LabelPrompt(self.patterns, self.verbalisers)
 
 
 class PatternClassifier(Classifier):

@@ -3,7 +3,7 @@
     pattern        {text} It was [MASK].
     verbalisers    positive → great, negative → terrible
 
-In: the labels, or a file of patterns and verbalisers. Out: `Prompt`. Where no file is given the patterns are general
+In: the labels, or a file of patterns and verbalisers. Out: `LabelPrompt`. Where no file is given the patterns are general
 ones, and each label is said by its own name, so that must be of words.
 
     {"pattern": "{text} It was [MASK]."}
@@ -37,7 +37,7 @@ SHOWN = 5  # labels that are named
 
 
 @dataclass(frozen=True)
-class Prompt:
+class LabelPrompt:
     """Patterns, and for each label the words that stand for it."""
 
     patterns: tuple[str, ...]
@@ -60,13 +60,13 @@ class Prompt:
         return found
 
 
-def general_prompt(labels: Sequence[str], *, pair: bool) -> Prompt:
+def general_prompt(labels: Sequence[str], *, pair: bool) -> LabelPrompt:
     """General patterns, each label being said by its own name."""
     wordless = [label for label in labels if not name_words(label)]
     if wordless:
         names = ", ".join(map(repr, wordless[:SHOWN])) + (", …" if len(wordless) > SHOWN else "")
         raise BadInput(f"--few: the labels {names} are no words that could fill a blank; {_ask(wordless[0])}")
-    return Prompt(GENERAL_PAIRS if pair else GENERAL, {label: (name_words(label),) for label in labels})
+    return LabelPrompt(GENERAL_PAIRS if pair else GENERAL, {label: (name_words(label),) for label in labels})
 
 
 def name_words(label: str) -> str:
@@ -80,7 +80,7 @@ def name_words(label: str) -> str:
     return " ".join(parts) if wordy and not set(parts) <= GENERIC else ""
 
 
-def read_prompt(path: Path, labels: Sequence[str], *, pair: bool) -> Prompt:
+def read_prompt(path: Path, labels: Sequence[str], *, pair: bool) -> LabelPrompt:
     """The patterns and verbalisers of a file; labels it has no word for are said by their names."""
     patterns: list[str] = []
     verbalisers: dict[str, tuple[str, ...]] = {}
@@ -94,7 +94,7 @@ def read_prompt(path: Path, labels: Sequence[str], *, pair: bool) -> Prompt:
     unsaid = [label for label in labels if label not in verbalisers]
     general = general_prompt(unsaid, pair=pair)
     words = {**verbalisers, **general.verbalisers}
-    return Prompt(tuple(patterns) or general.patterns, {label: words[label] for label in labels})
+    return LabelPrompt(tuple(patterns) or general.patterns, {label: words[label] for label in labels})
 
 
 def _checked_pattern(place: str, pattern: Any, *, pair: bool) -> str:

@@ -27,7 +27,7 @@ from unmask.tasks.classify.labelled import LabelledExamples, check_labels, check
 from unmask.tasks.classify.learning import Classifying
 from unmask.tasks.few.draws import check_few, draw_few
 from unmask.tasks.few.pairing import Pairing
-from unmask.tasks.few.patterns import Prompt, general_prompt, read_prompt
+from unmask.tasks.few.patterns import LabelPrompt, general_prompt, read_prompt
 from unmask.tasks.few.prompting import Prompting
 from unmask.tasks.request import TuneRequest, new_request
 from unmask.tasks.settings import BATCH_SIZE
@@ -64,7 +64,7 @@ class FewLearning:
     train: LabelledExamples
     dev: LabelledExamples | None
     test: LabelledExamples | None
-    prompt: Prompt | None  # none where the model has no mask head
+    prompt: LabelPrompt | None  # none where the model has no mask head
     reason: str = ""  # why it has none
 
     @property
@@ -169,7 +169,7 @@ def _read_learning(out: Path, plan: FewPlan, places: Mapping[str, Path], given: 
     )
 
 
-def _find_prompt(places: Mapping[str, Path], train: LabelledExamples) -> tuple[Prompt | None, str]:
+def _find_prompt(places: Mapping[str, Path], train: LabelledExamples) -> tuple[LabelPrompt | None, str]:
     """The patterns, if the model can fill their blanks; else why it cannot."""
     try:
         lm = load_model(places["model"], device="cpu")

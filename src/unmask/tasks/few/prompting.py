@@ -17,7 +17,7 @@ from unmask.tasks.classify.learning import Classifying
 from unmask.tasks.few.export import export_few
 from unmask.tasks.few.pattern_model import PATTERNS, PatternCard, PatternModel, most_pieces
 from unmask.tasks.few.pattern_rows import PatternReader
-from unmask.tasks.few.patterns import Prompt
+from unmask.tasks.few.patterns import LabelPrompt
 from unmask.tasks.start import HeadKind, start_config
 
 
@@ -25,7 +25,7 @@ from unmask.tasks.start import HeadKind, start_config
 class Prompting(Classifying):
     """A few labelled examples and the masked language model that learns them by patterns."""
 
-    prompt: Prompt = field(default_factory=lambda: Prompt((), {}))
+    prompt: LabelPrompt = field(default_factory=lambda: LabelPrompt((), {}))
 
     head = HeadKind(AutoModelForMaskedLM, MODEL_FOR_MASKED_LM_MAPPING, "masked language model")
 
