@@ -50,6 +50,12 @@ def test_a_file_is_explained_line_by_line_and_goes_on(inside: Run, tuned: Path, 
     assert "an empty text has no label" in json.dumps(written[2])
 
 
+def test_the_rows_of_a_table_are_explained(inside: Run, tuned: Path, tmp_path: Path) -> None:
+    (tmp_path / "texts.csv").write_text('id,text\n1,"the dog, again."\n')
+    done = inside("explain", tuned, "texts.csv", "--changes", 0, "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["text"] == "the dog, again."
+
+
 def test_of_a_masked_model_it_explains_the_blank(inside: Run, make_model: Callable[..., Path]) -> None:
     done = inside("explain", make_model(), "The dog sees [MASK].", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["explained"][0]["blanks"] == [0]

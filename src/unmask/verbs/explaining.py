@@ -11,6 +11,7 @@ from unmask.results import ExplainedLabel, Filled, Written
 from unmask.verbs.arguments import Location, path_of
 from unmask.verbs.commands import streamed, verb
 from unmask.verbs.lines import Answers, answer_texts, source_of
+from unmask.verbs.tuning import TABLES, TableSource
 from unmask.verbs.using import model_to_ask
 
 if TYPE_CHECKING:  # what is heavy is loaded when it is needed
@@ -42,7 +43,8 @@ def explain(
 
     Args:
         model: A run of tune classify, its model directory, or any masked language model.
-        texts: Texts, a file of them (a text a line, or .jsonl), or - for standard input; of pairs two after each other.
+        texts: Texts, a file of them (a text a line, .jsonl, .csv or .tsv), or - for standard input; of pairs two after
+            each other.
         label: The label to explain; the likeliest if not given.
         words: How many words to replace; of a longer text those that matter most when they are hidden.
         changes: How many words may be changed for another answer; 0 looks for none.
@@ -88,10 +90,20 @@ def _explain_labels(
         for explained in asked.explain_each(lines, **chosen):
             yield explained if isinstance(explained, BadInput) else [explained]
 
+    table = None
+    if source is not None and source.path is not None and Path(source.path.name.removesuffix(".gz")).suffix in TABLES:
+        table = TableSource(source.path, field or card.text_field, card.pair_field)
     as_json = source is not None and (source.field is not None or pairs or field is not None)
     named = (field or card.text_field) if as_json else None
     yield from answer_texts(
-        texts, answer, done="explained", field=named, pair=card.pair_field, out=out, settings={**settings, **chosen}
+        texts,
+        answer,
+        done="explained",
+        field=named,
+        pair=card.pair_field,
+        out=out,
+        settings={**settings, **chosen},
+        source=table,
     )
 
 

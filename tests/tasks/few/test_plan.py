@@ -62,6 +62,7 @@ def test_the_model_of_every_way_answers_loads_in_transformers_and_is_explained(
     assert not report["missing_keys"]
     (said,) = unmask.predict(run, "nobody likes the dog in winter.")
     assert isinstance(said, unmask.Predicted) and said.windows == 1
+    assert method == "head" or json.loads((run / "model" / "task.json").read_text())["temperature"] >= 1
     assert sum(said.probabilities.values()) == pytest.approx(1)
     (long,) = unmask.predict(run, "the dog sees the dog. " * 60)
     assert long.windows > 1  # type: ignore[union-attr]
@@ -110,6 +111,7 @@ def test_what_cannot_be_drawn_or_said_is_told_in_one_line(
     assert "the label 'animal' has 80 examples, and --few 50 takes 50" in told(files["train"], "--few", 50)
     assert "--few 0: give 1 or more" in told(files["train"], "--few", 0)
     assert "--draws 1: give 2 or more" in told(files["train"], "--few", 4, "--draws", 1)
+    assert "leave --lora out" in told(files["train"], "--few", 4, "--lora", 8)
     assert "give --few 16 with them" in told(files["train"], "--draws", 3)
     assert "take the place of several rates" in told(files["train"], "--few", 4, "--seeds", 2)
     numbers = tmp_path / "numbers.jsonl"
@@ -128,3 +130,24 @@ def test_what_cannot_be_drawn_or_said_is_told_in_one_line(
         record |= {"label": ("animal", "place")[number % 2], "author": str(number % 7)}
     numbers.write_text("".join(json.dumps(record) + "\n" for record in records))
     assert "groups would be torn apart" in told(numbers, "--few", 4, "--group-field", "author")
+
+
+def test_pairs_of_texts_are_learnt_in_all_three_ways_with_patterns_of_one_s_own(start: Path, tmp_path: Path) -> None:
+    records = [
+        {"premise": f"the king {verb} music.", "hypothesis": f"the {word} again.", "label": label}
+        for word, label in (("cat", 1), ("river", 0))
+        for verb in ("sees", "likes", "paints", "wants", "builds", "hears")
+    ]
+    for name, lines in (
+        ("train", records),
+        ("patterns", [{"pattern": "{pair} [MASK] {text}"}, {"verbalisers": {"1": ["dog", "king"], "0": "sea"}}]),
+    ):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    files = {"dev": tmp_path / "train.jsonl", "patterns": tmp_path / "patterns.jsonl", "out": tmp_path / "run"}
+    settings = {"few": 3, "draws": 2, "epochs": 1, "precision": "float32", "sets": 0.5}
+    result = unmask.tune("classify", start, tmp_path / "train.jsonl", **files, **settings)  # type: ignore[arg-type]
+    assert isinstance(result, unmask.FewTuned) and result.patterns == ("{pair} [MASK] {text}",)
+    for method in ("head", "pairs", "patterns"):
+        run = tmp_path / "run" / "draws" / f"{method}-2"
+        (said,) = unmask.predict(run, "the king sees music.", "the cat again.")
+        assert isinstance(said, unmask.Predicted) and said.pair == "the cat again." and said.label_set

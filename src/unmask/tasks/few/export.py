@@ -15,9 +15,10 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.files import whole_directory
 from unmask.models.load import quiet_transformers
+from unmask.tasks.classify.calibration import fit_sets, probabilities_of
 from unmask.tasks.classify.classifier import ClassifyCard
 from unmask.tasks.classify.export import calibrated
-from unmask.tasks.classify.validation import LabelledValidation
+from unmask.tasks.classify.validation import LabelledValidation, logits_of
 from unmask.tasks.few.labelling_model import LabellingModel
 from unmask.tasks.few.vector_model import VectorModel, VectorValidation, save_head
 from unmask.tokens.tokenizer.load import save_tokenizer
@@ -53,6 +54,15 @@ def export_few(
         save_tokenizer(tokenizer, aside)
         card.write(aside)
         (aside / "README.md").write_text(few_readme(card, start, finished_run, how), encoding="utf-8")
+
+
+def _modest(card: ClassifyCard, learner: LabellingModel, held_out: LabelledValidation) -> ClassifyCard:
+    """The card with a temperature of 1 at the least: a few texts cannot show that a model is surer than it says."""
+    if card.temperature >= 1:
+        return card
+    probabilities = probabilities_of(logits_of(learner, held_out.rows), several=False)
+    least = None if card.sets is None else fit_sets(probabilities, held_out.targets, card.sets)
+    return replace(card, temperature=1.0, least=least)
 
 
 def few_readme(card: ClassifyCard, start: Path, finished_run: FinishedRun, how: str) -> str:

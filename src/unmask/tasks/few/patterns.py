@@ -3,8 +3,8 @@
     pattern        {text} It was [MASK].
     verbalisers    positive → great, negative → terrible
 
-In: the labels, or a file of patterns and verbalisers. Out: `LabelPrompt`. Where no file is given the patterns are general
-ones, and each label is said by its own name, so that must be of words.
+In: the labels, or a file of patterns and verbalisers. Out: `LabelPrompt`. Where no file is given the patterns are
+general ones, and each label is said by its own name, so that must be of words.
 
     {"pattern": "{text} It was [MASK]."}
     {"pattern": "[MASK] news: {text}"}

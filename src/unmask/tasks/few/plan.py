@@ -163,6 +163,8 @@ def _read_learning(out: Path, plan: FewPlan, places: Mapping[str, Path], given: 
     check_few(train, others.get("dev"), plan.few)
     batch_size = min(BATCH_SIZE, max(LEAST_BATCH, plan.few * len(train.labels) // 8))
     request = new_request(places, {"batch_size": batch_size, **given})
+    if request.settings.lora is not None:
+        raise BadInput("--few: a handful of examples is learnt with all weights; leave --lora out")
     prompt, reason = _find_prompt(places, train)
     return FewLearning(
         out, plan, request, places["model"], train, others.get("dev"), others.get("test"), prompt, reason

@@ -7,7 +7,7 @@ is an ordinary masked language model of transformers; its `task.json` has the pa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import Any
 
@@ -58,17 +58,9 @@ class Prompting(Classifying):
     def card(self) -> PatternCard:
         """What asking the model takes, before it is calibrated."""
         plain = super().card
-        return PatternCard(
-            task=PATTERNS,
-            labels=plain.labels,
-            several=False,
-            thresholds=None,
-            text_field=plain.text_field,
-            pair_field=plain.pair_field,
-            length=plain.length,
-            patterns=self.prompt.patterns,
-            verbalisers=dict(self.prompt.verbalisers),
-        )
+        values = {each.name: getattr(plain, each.name) for each in fields(plain)}
+        words = dict(self.prompt.verbalisers)
+        return PatternCard(**{**values, "task": PATTERNS}, patterns=self.prompt.patterns, verbalisers=words)
 
     def exporter(self) -> Callable[..., None]:
         """Writes the masked language model, calibrated on what is held out."""
