@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import unmask
-from unmask.errors import Refused
+from unmask.errors import BadInput, Refused
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SETTINGS = {"few": 8, "draws": 2, "epochs": 12, "lr": 1e-3, "precision": "float32"}
@@ -130,6 +130,15 @@ def test_what_cannot_be_drawn_or_said_is_told_in_one_line(
         record |= {"label": ("animal", "place")[number % 2], "author": str(number % 7)}
     numbers.write_text("".join(json.dumps(record) + "\n" for record in records))
     assert "groups would be torn apart" in told(numbers, "--few", 4, "--group-field", "author")
+
+
+def test_it_is_not_shared_out(
+    start: Path, files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("WORLD_SIZE", "2"), ("RANK", "0"), ("LOCAL_RANK", "0")):
+        monkeypatch.setenv(name, value)
+    with pytest.raises(BadInput, match="start it without torchrun"):
+        unmask.tune("classify", start, files["train"], out=tmp_path / "run", few=4)
 
 
 def test_pairs_of_texts_are_learnt_in_all_three_ways_with_patterns_of_one_s_own(start: Path, tmp_path: Path) -> None:

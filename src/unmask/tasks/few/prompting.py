@@ -19,6 +19,7 @@ from unmask.tasks.few.pattern_model import PATTERNS, PatternCard, PatternModel, 
 from unmask.tasks.few.pattern_rows import PatternReader
 from unmask.tasks.few.patterns import LabelPrompt
 from unmask.tasks.start import HeadKind, start_config
+from unmask.tokens.tokenizer.load import load_tokenizer
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Prompting(Classifying):
     @cached_property
     def words(self) -> list[tuple[int, tuple[int, ...]]]:
         """The tokens of the words of labels."""
-        return self.prompt.pieces(super().reader.tokenizer)
+        return self.prompt.pieces(load_tokenizer(self.start))
 
     @cached_property
     def reader(self) -> PatternReader:
