@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import json
 import runpy
 import sys
 from functools import partial
@@ -24,7 +25,9 @@ FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = (
     "ablation",
     "embedding",
+    "explaining",
     "families",
+    "few",
     "filling",
     "joint",
     "kinds",
@@ -192,3 +195,51 @@ def test_a_measure_that_ranks_trivial_text_above_a_model_is_said_to_have_failed(
     judges = {"likes ones": lambda sample: float(sum(token != 1 for token in sample))}
     rows = [samples.measure(name, None, text, judges, "", str) for name, text in texts.items()]
     assert samples.failures(rows) == ["likelihood by likes ones alone failed: unigram ranks above real, diffusion"]
+
+
+def test_rankings_of_words_are_measured_on_the_same_texts_and_the_random_one_is_the_floor(
+    part, tmp_path: Path, make_model
+) -> None:
+    import unmask
+
+    records = [
+        {"text": f"nobody {verb} the {word} {when}.", "label": label}
+        for label, words in (("animal", ("cat", "dog")), ("place", ("river", "sea")))
+        for word in words
+        for verb in ("sees", "likes", "paints", "wants", "follows")
+        for when in ("again", "in winter", "at night", "every day")
+    ]
+    (tmp_path / "train.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    start = make_model("bert", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.1)
+    run = tmp_path / "run"
+    unmask.tune("classify", start, tmp_path / "train.jsonl", out=run, epochs=25, lr=1e-3, precision="float32")
+    found = part("explaining").compare(run, [record["text"] for record in records[::5]])
+    assert len(found) == 5
+    for measures in found.values():
+        assert [len(values) for values in measures.values()] == [16] * 4
+    name = "comprehensiveness, words replaced"
+    floor = found["random"][name].mean()
+    for way in ("replaced (unmask)", "deleted", "integrated gradients"):
+        assert found[way][name].mean() > floor + 0.1
+
+
+def test_few_labels_are_learnt_three_ways_on_the_same_draws_and_differences_are_paired(
+    part, tmp_path: Path, make_model, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records = [
+        {"text": f"nobody {verb} the {word} {when}.", "label": label}
+        for word, label in (("cat", "animal"), ("river", "place"), ("dog", "animal"), ("sea", "place"))
+        for verb in ("sees", "likes", "paints")
+        for when in ("again", "in winter")
+    ]
+    for name in ("train", "test"):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    start, files = make_model("bert", hidden_dropout_prob=0.0), (tmp_path / "train.jsonl", tmp_path / "test.jsonl")
+    module = part("few")
+    for _ in range(2):  # the second time nothing is left to do
+        module.main(start, *files, few=2, draws=2, texts=10, out=tmp_path / "out")
+        said = capsys.readouterr().out
+        assert "2 examples of each of 2 labels, 2 draws, 10 test texts" in said
+        assert [line.split()[0] for line in said.splitlines()[1:]] == ["head", "pairs", "patterns"]
+        assert said.count("to the head") == 2
+    assert len(list((tmp_path / "out" / "few-2" / "draws").glob("*.json"))) == 6

@@ -30,6 +30,7 @@ VERBS = [
     "generate",
     "tune",
     "predict",
+    "explain",
     "export",
     "doctor",
     "completion",
@@ -105,6 +106,13 @@ RESULTS = {
     "Confusion",
     "SureError",
     "Tuned",
+    "FewTuned",
+    "FewMethod",
+    "FewDraw",
+    "ExplainedLabel",
+    "LabelWord",
+    "Flip",
+    "WordChange",
 }
 ERRORS = {
     "UnmaskError",

@@ -20,6 +20,8 @@ from rich.text import Text
 
 from unmask.console.documents import document_counts, first_names, office_hint
 from unmask.console.examination import Verbatim, draw_examination
+from unmask.console.explaining import draw_explained_label
+from unmask.console.few import draw_few_tuned
 from unmask.console.filling import draw_filled
 from unmask.console.hiding import draw_audit, draw_hardness, draw_legend, draw_shown
 from unmask.console.layout import draw_page, draw_table, fact_line, next_command, next_commands, title_line
@@ -43,7 +45,9 @@ from unmask.results import (
     Embedded,
     Evaluated,
     Examined,
+    ExplainedLabel,
     Exported,
+    FewTuned,
     Filled,
     Generated,
     Hardness,
@@ -307,8 +311,14 @@ def _(result: Searched) -> RenderableType:
 
 
 draw_result.register(Tuned, draw_tuned)
+draw_result.register(FewTuned, draw_few_tuned)
 draw_result.register(TunedComparison, draw_tuned_comparison)
 draw_result.register(Predicted, draw_predicted)
+
+
+@draw_result.register
+def _(result: ExplainedLabel) -> RenderableType:
+    return Coloured(lambda width, colour: draw_explained_label(result, colour=colour))
 
 
 @draw_result.register

@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 
 from unmask.errors import BadInput
 from unmask.models.load import LoadedModel, load_model
-from unmask.models.locate import model_directory
+from unmask.models.locate import TASK, model_directory
 from unmask.quantities import quoted
-from unmask.results import Explained, Filled, Generated, Prediction, Scored, Searched
+from unmask.results import Explained, ExplainedLabel, Filled, Generated, Prediction, Scored, Searched
 from unmask.tokens.windows import OnLong
 
 if TYPE_CHECKING:  # what answers is loaded with the first question
     from unmask.inference.embed import TextVector
+    from unmask.inference.explain_label import LabelExplainer
     from unmask.inference.fill import FillSettings
     from unmask.inference.index import Index
     from unmask.inference.method import WritingMethod
@@ -121,11 +122,53 @@ class Model:
 
         return fill_good(self.masked, texts, **settings)
 
-    def explain(self, text: str, **settings: Unpack[FillSettings]) -> tuple[Explained, ...]:
-        """Which words of a text mattered for what its blanks are filled with."""
+    @property
+    def is_tuned(self) -> bool:
+        """Whether it was tuned to a task."""
+        return (self.path / TASK).is_file()
+
+    @cached_property
+    def label_explainer(self) -> LabelExplainer:
+        """What tells why it says a label, with the model that it started from."""
+        from unmask.inference.explain_label import LabelExplainer
+        from unmask.inference.replacements import find_replacer
+        from unmask.tasks.classify.classifier import Classifier
+
+        tuned = self.tuned
+        if not isinstance(tuned, Classifier):
+            raise BadInput(
+                f"{self.path}: is tuned to {tuned.card.task}; what is explained is the label of a classifier"
+            )
+        return LabelExplainer(tuned, *find_replacer(self.path, tuned.reader.tokenizer, self.device))
+
+    def explain(self, text: str, pair: str | None = None, **settings: Any) -> ExplainedLabel | tuple[Explained, ...]:
+        """Which words of a text mattered: for the label of a classifier, else for what the blanks are filled with.
+
+        Settings of a label: label, words, changes, as `unmask.explain` has them; of blanks those of `fill`.
+        """
+        if self.is_tuned:
+            (explained,) = _all_good([text], self.explain_each([text if pair is None else (text, pair)], **settings))
+            return explained
         settings["explain"] = True
         (filled,) = self.fill(text, **settings)
         return filled.explained
+
+    def explain_each(
+        self, lines: Sequence[str | tuple[str, str]], **settings: Any
+    ) -> Iterator[ExplainedLabel | BadInput]:
+        """Why a classifier says its labels; in the place of a text that cannot be used, what is wrong with it."""
+        from unmask.inference.explain_label import LabelSettings
+
+        asked, explainer = LabelSettings(**settings), self.label_explainer
+        for line in lines:
+            text, pair = (line, None) if isinstance(line, str) else line
+            if not all(each is None or each.strip() for each in (text, pair)):
+                yield BadInput("an empty text has no label")
+                continue
+            try:
+                yield explainer.explain(text, pair, asked)
+            except BadInput as error:
+                yield error
 
     @cached_property
     def scorer(self) -> Scorer:

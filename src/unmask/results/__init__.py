@@ -22,6 +22,13 @@ from unmask.results.evaluation import ProbedItem as ProbedItem
 from unmask.results.evaluation import ProbedPhenomenon as ProbedPhenomenon
 from unmask.results.evaluation import ProbeResult as ProbeResult
 from unmask.results.evaluation import ReliabilityBin as ReliabilityBin
+from unmask.results.explaining import ExplainedLabel as ExplainedLabel
+from unmask.results.explaining import Flip as Flip
+from unmask.results.explaining import LabelWord as LabelWord
+from unmask.results.explaining import WordChange as WordChange
+from unmask.results.few import FewDraw as FewDraw
+from unmask.results.few import FewMethod as FewMethod
+from unmask.results.few import FewTuned as FewTuned
 from unmask.results.figures import Figure as Figure
 from unmask.results.figures import FigureTitle as FigureTitle
 from unmask.results.filling import Agreement as Agreement

@@ -78,14 +78,17 @@ class RowReader:
     def read(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> TextRows:
         """The rows of texts, or of pairs of texts."""
         firsts = [row.ids for row in encode(self.tokenizer, texts)]
-        seconds = None if pairs is None else [row.ids for row in encode(self.tokenizer, pairs)]
-        frame = self.frames[seconds is not None]
+        return self.read_ids(firsts, None if pairs is None else [row.ids for row in encode(self.tokenizer, pairs)])
+
+    def read_ids(self, firsts: Sequence[Ids], seconds: Sequence[Ids] | None = None) -> TextRows:
+        """The rows of texts, or of pairs of texts, that are encoded."""
         ids, types, owners = [], [], []
         for number, first in enumerate(firsts):
-            for row in self._rows(frame, first, None if seconds is None else seconds[number]):
-                ids.append(row[0])
-                types.append(row[1])
-                owners.append(number)
+            for frame in self.frames_around(pair=seconds is not None):
+                for row in self._rows(frame, first, None if seconds is None else seconds[number]):
+                    ids.append(row[0])
+                    types.append(row[1])
+                    owners.append(number)
         lengths = [len(first) + (0 if seconds is None else len(seconds[n])) for n, first in enumerate(firsts)]
         return TextRows(
             ids=np.concatenate([*ids, np.empty(0, np.int32)]),
@@ -97,6 +100,10 @@ class RowReader:
             typed="token_type_ids" in self.tokenizer.model_input_names,
             limit=self.length,
         )
+
+    def frames_around(self, *, pair: bool) -> Sequence[Frame]:
+        """What stands around a text, or a pair: a row, or several windows, for each."""
+        return (self.frames[pair],)
 
     def _rows(self, frame: Frame, first: Ids, second: Ids | None) -> Iterator[tuple[Ids, Ids]]:
         room = self.length - frame.size

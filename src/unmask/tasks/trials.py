@@ -129,7 +129,7 @@ def try_several(out: Path, plan: Plan, places: Mapping[str, Path], given: Mappin
         ]
         best = max((first, *others), key=_goodness)
         if launched()[1] == 0:
-            _keep(best.tuned.run.path, out)
+            keep_run(best.tuned.run.path, out)
         kept = replace(best.tuned, run=replace(best.tuned.run, path=out))
         return Tried(kept, rates, (first, *others) if others else (), tuple(folds))
 
@@ -179,7 +179,7 @@ def _goodness(trial: Trial) -> float:
     return sign * trial.dev
 
 
-def _keep(trial: Path, out: Path) -> None:
+def keep_run(trial: Path, out: Path) -> None:
     """The files of the best trial as those of the run; they are linked, and take no room."""
     for file in sorted(trial.rglob("*")):
         place = out / file.relative_to(trial)

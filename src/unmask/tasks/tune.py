@@ -14,6 +14,8 @@ from unmask.errors import BadInput
 from unmask.tasks.classify.classifier import Classifier
 from unmask.tasks.classify.learning import open_classifying
 from unmask.tasks.examples import count_examples
+from unmask.tasks.few.pattern_model import PatternClassifier
+from unmask.tasks.few.vector_model import VectorClassifier
 from unmask.tasks.request import TuneRequest
 from unmask.tasks.tuned_model import TunedModel, read_task
 from unmask.tasks.tuning import Tuning
@@ -30,7 +32,11 @@ class Task:
     count: Callable[[Path], int] = lambda _: 0  # examples of a file, where folds are known
 
 
-TASKS = {"classify": Task(open_classifying, Classifier, count_examples)}
+TASKS = {
+    "classify": Task(open_classifying, Classifier, count_examples),
+    "patterns": Task(open_classifying, PatternClassifier),  # classifiers too, which learnt a few labels in other ways
+    "pairs": Task(open_classifying, VectorClassifier),
+}
 
 
 @dataclass(frozen=True)

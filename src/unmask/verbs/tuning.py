@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from unmask.errors import BadInput
 from unmask.files import check_writable
-from unmask.results import Prediction, Tuned, Written
+from unmask.results import FewTuned, Prediction, Tuned, Written
 from unmask.verbs.arguments import Location, given_settings, path_of
 from unmask.verbs.commands import streamed, verb
 from unmask.verbs.lines import Answers, LineSource, answer_texts, source_of
@@ -20,7 +21,7 @@ if TYPE_CHECKING:  # what is heavy is loaded when it is needed
     from unmask.inference.model import Model
     from unmask.tasks.trials import Plan
 
-DESCRIPTION = "run.json"  # of a run directory, by which one is known
+DESCRIPTIONS = ("run.json", "trials.json", "few.json")  # of a run directory, by which one is known
 TABLES = (".csv", ".tsv")
 TOGETHER = 512  # rows of a table that are answered together
 
@@ -43,6 +44,9 @@ def tune(
     lr: float | str | None = None,
     seeds: int | None = None,
     folds: int | None = None,
+    few: int | None = None,
+    draws: int | None = None,
+    patterns: Location | None = None,
     epochs: float | None = None,
     minutes: float | None = None,
     batch_size: int | None = None,
@@ -59,7 +63,7 @@ def tune(
     precision: str | None = None,
     workers: int | None = None,
     revision: str | None = None,
-) -> Tuned:
+) -> Tuned | FewTuned:
     """Tune a model to a task on labelled examples, and judge it.
 
     classify: one label for each text or pair of texts or, where labels are lists, any number. Examples are JSONL, CSV
@@ -84,6 +88,10 @@ def tune(
         seeds: How many seeds to try; test figures are given with their mean and spread, and dev chooses the model.
         folds: Judge every example by a model that has not seen it, each leaving out one of so many parts; 5 if not
             given where there are fewer than 500 examples and neither dev nor test, 0 for none.
+        few: Learn from so many examples of each label, drawn several times: by a head, by pairs and by patterns.
+        draws: How often they are drawn, 5 if not given.
+        patterns: JSON lines with a pattern, as {"pattern": "{text} It was [MASK]."}, or with words for labels, as
+            {"verbalisers": {"positive": ["great"]}}; if not given general patterns and the labels' own names.
         epochs: Passes over the examples; if not given about 500 steps, 3 passes at the least and 50 at the most.
         minutes: The budget in minutes, instead of passes.
         batch_size: Examples in a step, 32 if not given.
@@ -103,7 +111,7 @@ def tune(
     """
     run, goes_on = _run_to_tune(task, out, resume)
     check_writable(run)  # told before anything heavy is loaded
-    named = given_settings(model=model, train=train, dev=dev, test=test)
+    named = given_settings(model=model, train=train, dev=dev, test=test, patterns=patterns)
     places = {name: Path(place) for name, place in named.items()}
     if "model" in places:
         places["model"] = _start_directory(places["model"], revision)
@@ -133,10 +141,16 @@ def tune(
         workers=workers,
     )
     from unmask.evaluation.tuned.judge import judge_trials, judge_tuning
+    from unmask.tasks.few.plan import is_few
     from unmask.tasks.request import new_request, resumed_tuning
     from unmask.tasks.trials import is_several, read_plan, try_several
     from unmask.tasks.tune import tune_task
 
+    if few is not None or (goes_on and is_few(run)):
+        _check_few(task, few, several=len(rates) > 1 or bool(seeds or folds))
+        return _tune_few(run, few, draws, places, given, goes_on=goes_on)
+    if draws is not None or patterns is not None:
+        raise BadInput("--draws and --patterns are for a few examples: give --few 16 with them, or leave them out")
     if goes_on and is_several(run):  # what was given to begin with is kept there
         plan, recorded, settings = read_plan(run)
         return judge_trials(try_several(run, plan, {**recorded, **places}, {**settings, **given}, resume=True))
@@ -146,6 +160,28 @@ def tune(
     if plan.is_one_run:
         return judge_tuning(tune_task(run, task, new_request(places, given)))
     return judge_trials(try_several(run, plan, places, given, resume=False))
+
+
+def _check_few(task: str, few: int | None, *, several: bool) -> None:
+    """Refuse what does not go with few examples."""
+    if task != "classify":
+        raise BadInput(f"--few {few}: few examples are learnt by classify, not by {task}")
+    if several:
+        raise BadInput("--few: draws take the place of several rates, seeds and folds; leave those out")
+
+
+def _tune_few(
+    run: Path, few: int | None, draws: int | None, places: dict[str, Path], given: dict[str, Any], *, goes_on: bool
+) -> FewTuned:
+    """Begin to learn few labels, or go on as it was begun."""
+    from unmask.evaluation.tuned.few import tune_few
+    from unmask.tasks.few.plan import FewPlan, is_few, read_few
+
+    asked = given_settings(few=few, draws=draws)
+    if not (goes_on and is_few(run)):
+        return tune_few(run, FewPlan(**asked), places, given, resume=False)
+    plan, recorded, settings = read_few(run)
+    return tune_few(run, replace(plan, **asked), {**recorded, **places}, {**settings, **given}, resume=True)
 
 
 def _rates_of(lr: float | str | None) -> list[float]:
@@ -174,7 +210,7 @@ def _run_to_tune(task: str, out: Location | None, resume: Location | bool) -> tu
         return Path(resume), True
     if out is None:
         raise BadInput(f"tune where? unmask tune {task} MODEL TRAIN --out RUN names the directory of a new run")
-    return Path(out), resume and (Path(out) / DESCRIPTION).exists()
+    return Path(out), resume and any((Path(out) / name).exists() for name in DESCRIPTIONS)
 
 
 def _start_directory(model: Path, revision: str | None) -> Path:

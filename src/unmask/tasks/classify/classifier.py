@@ -36,15 +36,16 @@ class ClassifyCard(TaskCard):
     least: float | None = None  # the least probability of a label in a set
 
 
+def classify_card(values: dict[str, Any]) -> ClassifyCard:
+    """A card of what `task.json` says."""
+    thresholds = values["thresholds"]
+    tuples = {"labels": tuple(values["labels"]), "thresholds": None if thresholds is None else tuple(thresholds)}
+    return ClassifyCard(**{**values, **tuples})
+
+
 def read_classify_card(path: Path) -> tuple[Path, ClassifyCard]:
     """The model directory of a tuned run, and its card."""
-
-    def make(values: dict[str, Any]) -> ClassifyCard:
-        thresholds = values["thresholds"]
-        tuples = {"labels": tuple(values["labels"]), "thresholds": None if thresholds is None else tuple(thresholds)}
-        return ClassifyCard(**{**values, **tuples})
-
-    return read_card(path, "classify", make)
+    return read_card(path, "classify", classify_card)
 
 
 def start_labels(directory: Path) -> tuple[str, ...]:
@@ -70,12 +71,20 @@ class Classifier(TunedModel):
         self.check_pairs(pairs)
         return self.reader.read(texts, pairs)
 
-    def probabilities(self, rows: TextRows) -> Reals:
-        """N C: the calibrated probability of each label."""
+    def logits(self, rows: TextRows) -> Reals:
+        """N C: the logits of each label, before they are calibrated."""
         with self.casting():
             logits = logits_of(self.model, rows)
         if not np.isfinite(logits).all():
             raise Damaged(f"{self.directory}: the model gives numbers that are not finite; its weights are damaged")
+        return logits
+
+    def probabilities(self, rows: TextRows) -> Reals:
+        """N C: the calibrated probability of each label."""
+        return self.calibrated(self.logits(rows))
+
+    def calibrated(self, logits: Reals) -> Reals:
+        """N C: logits as probabilities."""
         return probabilities_of(logits, several=self.card.several, temperature=self.card.temperature)
 
     def decisions(self, probabilities: Reals) -> Flags:
