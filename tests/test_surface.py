@@ -105,6 +105,12 @@ RESULTS = {
     "Confusion",
     "SureError",
     "Tuned",
+    "Tagged",
+    "Entity",
+    "JudgedTags",
+    "JudgedEntities",
+    "JudgedTagBaseline",
+    "TagError",
 }
 ERRORS = {
     "UnmaskError",

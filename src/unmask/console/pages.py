@@ -27,6 +27,7 @@ from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
 from unmask.console.scoring import draw_consistency, draw_probe, draw_rescored, draw_scored
 from unmask.console.searching import draw_embedded, draw_indexed, draw_near, draw_searched, draw_vectors_written
+from unmask.console.tagging import draw_tagged
 from unmask.console.tuning import draw_predicted, draw_tuned, draw_tuned_comparison
 from unmask.console.writing import draw_generated
 from unmask.evaluation.comparison_tables import comparison_tables
@@ -59,6 +60,7 @@ from unmask.results import (
     Scored,
     Searched,
     Shown,
+    Tagged,
     Trained,
     Tuned,
     TunedComparison,
@@ -309,6 +311,7 @@ def _(result: Searched) -> RenderableType:
 draw_result.register(Tuned, draw_tuned)
 draw_result.register(TunedComparison, draw_tuned_comparison)
 draw_result.register(Predicted, draw_predicted)
+draw_result.register(Tagged, draw_tagged)
 
 
 @draw_result.register

@@ -52,6 +52,12 @@ from unmask.results.searching import NearPair as NearPair
 from unmask.results.searching import NearTexts as NearTexts
 from unmask.results.searching import Searched as Searched
 from unmask.results.searching import VectorsWritten as VectorsWritten
+from unmask.results.tagging import Entity as Entity
+from unmask.results.tagging import JudgedEntities as JudgedEntities
+from unmask.results.tagging import JudgedTagBaseline as JudgedTagBaseline
+from unmask.results.tagging import JudgedTags as JudgedTags
+from unmask.results.tagging import TagError as TagError
+from unmask.results.tagging import Tagged as Tagged
 from unmask.results.training import Demonstrated as Demonstrated
 from unmask.results.training import Planned as Planned
 from unmask.results.training import PlanVsRun as PlanVsRun

@@ -79,6 +79,10 @@ class RowReader:
         """The rows of texts, or of pairs of texts."""
         firsts = [row.ids for row in encode(self.tokenizer, texts)]
         seconds = None if pairs is None else [row.ids for row in encode(self.tokenizer, pairs)]
+        return self.frame_texts(firsts, seconds)
+
+    def frame_texts(self, firsts: Sequence[Ids], seconds: Sequence[Ids] | None = None) -> TextRows:
+        """The rows of texts that are encoded already, or of pairs of them."""
         frame = self.frames[seconds is not None]
         ids, types, owners = [], [], []
         for number, first in enumerate(firsts):

@@ -15,6 +15,8 @@ from unmask.tasks.classify.classifier import Classifier
 from unmask.tasks.classify.learning import open_classifying
 from unmask.tasks.examples import count_examples
 from unmask.tasks.request import TuneRequest
+from unmask.tasks.tag.learning import open_tagging
+from unmask.tasks.tag.tagger import Tagger
 from unmask.tasks.tuned_model import TunedModel, read_task
 from unmask.tasks.tuning import Tuning
 from unmask.training.job import FinishedRun
@@ -30,7 +32,10 @@ class Task:
     count: Callable[[Path], int] = lambda _: 0  # examples of a file, where folds are known
 
 
-TASKS = {"classify": Task(open_classifying, Classifier, count_examples)}
+TASKS = {
+    "classify": Task(open_classifying, Classifier, count_examples),
+    "tag": Task(open_tagging, Tagger),
+}
 
 
 @dataclass(frozen=True)
