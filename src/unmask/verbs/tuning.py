@@ -65,9 +65,10 @@ def tune(
     """Tune a model to a task on labelled examples, and judge it.
 
     classify: one label for each text or pair of texts or, where labels are lists, any number; examples are JSONL, CSV
-    or TSV. tag: entities in texts; examples are columns (CoNLL: IOB1, IOB2, IOBES or BILOU) or JSONL. The moment that does best on --dev is kept, and its probabilities are calibrated there; --test is looked at
-    once, beside baselines, with intervals. Long texts are read in windows. Ctrl-C saves and stops; unmask tune TASK
-    --resume RUN goes on. The model loads in transformers, and unmask predict asks it.
+    or TSV. tag: entities in texts; examples are columns (CoNLL: IOB1, IOB2, IOBES or BILOU) or JSONL. The moment that
+    does best on --dev is kept, and its probabilities are calibrated there; --test is looked at once, beside baselines,
+    with intervals. Long texts are read in windows. Ctrl-C saves and stops; unmask tune TASK --resume RUN goes on. The
+    model loads in transformers, and unmask predict asks it.
 
     Args:
         task: What is learnt: classify or tag.
