@@ -111,6 +111,10 @@ RESULTS = {
     "JudgedEntities",
     "JudgedTagBaseline",
     "TagError",
+    "Answered",
+    "AnswerError",
+    "JudgedAnswers",
+    "JudgedAnswerBaseline",
 }
 ERRORS = {
     "UnmaskError",

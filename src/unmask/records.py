@@ -270,3 +270,47 @@ class TaggedBatch:
                 columns=self.columns[inside],
                 targets=self.targets[inside],
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionBatch:
+    """Questions about contexts, each in one row or in several."""
+
+    ids: Integers  # R L
+    real: Integers  # R L: 1 where a token is, 0 where a row is padded
+    types: Integers | None  # R L: 1 in the context; none where the model is not told
+    owners: Integers  # R: the question each row is of, ascending from 0
+    allowed: Flags  # R L: where an answer may begin and end
+    starts: Flags  # R L: where the answer begins, in every row that has that token
+    ends: Flags  # R L: where it ends
+    nullable: bool  # whether a question may have no answer, which the first place of each row stands for
+
+    @property
+    def questions(self) -> int:
+        """How many questions there are."""
+        return int(self.owners[-1]) + 1 if len(self.owners) else 0
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens there are to learn from."""
+        return int(self.real.sum())
+
+    @property
+    def predictions(self) -> int:
+        """How many questions are to be answered."""
+        return self.questions
+
+    def cut(self, splits: int) -> Iterator[QuestionBatch]:
+        """The same questions in so many parts, or in as many as there are."""
+        for part in np.array_split(np.arange(self.questions), min(splits, self.questions)):
+            rows = np.flatnonzero((self.owners >= part[0]) & (self.owners <= part[-1]))
+            yield QuestionBatch(
+                ids=self.ids[rows],
+                real=self.real[rows],
+                types=None if self.types is None else self.types[rows],
+                owners=self.owners[rows] - part[0],
+                allowed=self.allowed[rows],
+                starts=self.starts[rows],
+                ends=self.ends[rows],
+                nullable=self.nullable,
+            )

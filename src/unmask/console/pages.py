@@ -18,6 +18,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from unmask.console.answering import draw_answered
 from unmask.console.documents import document_counts, first_names, office_hint
 from unmask.console.examination import Verbatim, draw_examination
 from unmask.console.filling import draw_filled
@@ -34,6 +35,7 @@ from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.files import free_place
 from unmask.quantities import format_bytes, format_duration, spell_counts, with_interval
 from unmask.results import (
+    Answered,
     Audited,
     Breakdown,
     Collocated,
@@ -312,6 +314,7 @@ draw_result.register(Tuned, draw_tuned)
 draw_result.register(TunedComparison, draw_tuned_comparison)
 draw_result.register(Predicted, draw_predicted)
 draw_result.register(Tagged, draw_tagged)
+draw_result.register(Answered, draw_answered)
 
 
 @draw_result.register

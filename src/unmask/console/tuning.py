@@ -9,15 +9,20 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from unmask.console.answering import answer_sections
 from unmask.console.layout import draw_page, draw_table, fact_line, next_commands, title_line
 from unmask.console.tagging import tag_sections
 from unmask.quantities import format_bar, format_duration, format_probability, with_interval
-from unmask.results import Judged, JudgedTags, Overlap, Predicted, Tuned, TunedComparison
+from unmask.results import Judged, JudgedAnswers, JudgedTags, Overlap, Predicted, Tuned, TunedComparison
 
 LABELS = 12  # that are shown, the worst of them where there are more
 MISTAKES = 5  # confusions that are shown
 SHOWN = 5  # probabilities of a text
-DEV_FIGURES = {"classify": ("accuracy", "accuracy"), "tag": ("f1", "F1 of entities")}  # of each task, and its name
+DEV_FIGURES = {  # of each task: the figure, and its name
+    "classify": ("accuracy", "accuracy"),
+    "tag": ("f1", "F1 of entities"),
+    "answer": ("f1", "F1 of words"),
+}
 FEW = 100  # test texts, below which one more or less moves a figure by a point
 
 
@@ -25,8 +30,9 @@ def draw_tuned(result: Tuned) -> RenderableType:
     """A tuned model: what it learnt from, how well it does, beside what, and where it errs."""
     moment = "the last" if result.step == result.steps else "the best on dev"
     name, title = DEV_FIGURES[result.task]
+    what = f"texts with {len(result.labels):,} labels" if result.labels else "questions"
     rows = [
-        ("learnt from", f"{result.train:,}", f"texts with {len(result.labels):,} labels"),
+        ("learnt from", f"{result.train:,}", what),
         ("held out (dev)", f"{result.dev:,}", f"{title} {result.figures[name]:.1%}"),
         ("step", f"{result.step:,}", f"of {result.steps:,}, {moment}; lr {result.lr:.1e}, {result.precision}"),
     ]
@@ -47,6 +53,8 @@ def _judged_sections(result: Tuned) -> list[RenderableType]:
     """What is known of it beyond dev: by test, by folds, or nothing."""
     if isinstance(result.test, JudgedTags):
         return tag_sections(result.test)
+    if isinstance(result.test, JudgedAnswers):
+        return answer_sections(result.test)
     if result.test is not None:
         return _test_sections(result.test)
     if result.folds is not None:

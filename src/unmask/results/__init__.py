@@ -6,6 +6,10 @@ Every dataclass of these modules is public under its name: `unmask.Figure`, and 
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING
 
+from unmask.results.answering import Answered as Answered
+from unmask.results.answering import AnswerError as AnswerError
+from unmask.results.answering import JudgedAnswerBaseline as JudgedAnswerBaseline
+from unmask.results.answering import JudgedAnswers as JudgedAnswers
 from unmask.results.corpus import Collocated as Collocated
 from unmask.results.corpus import Phrase as Phrase
 from unmask.results.corpus import Prepared as Prepared

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from unmask.results.answering import Answered, JudgedAnswers
 from unmask.results.figures import Figure
 from unmask.results.tagging import JudgedTags, Tagged
 
@@ -24,7 +25,7 @@ class Predicted:
     windows: int
 
 
-Prediction = Predicted | Tagged  # what a tuned model says, by its task
+Prediction = Predicted | Tagged | Answered  # what a tuned model says, by its task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,7 +172,7 @@ class Tuned:
     figures: dict[str, float]  # on dev
     overlaps: tuple[Overlap, ...] = ()  # of dev and test with what was learnt from
     measured_before: int = 0  # other weights that were measured on this test set
-    test: Judged | JudgedTags | None = None
+    test: Judged | JudgedTags | JudgedAnswers | None = None
     test_sha256: str | None = None  # of the test file
     folds: Judged | None = None  # every example judged by a model that has not seen it, where examples are few
     trials: tuple[TunedTrial, ...] = ()  # where several were run

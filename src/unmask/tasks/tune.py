@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from unmask.errors import BadInput
+from unmask.tasks.answer.answerer import Answerer
+from unmask.tasks.answer.learning import open_answering
 from unmask.tasks.classify.classifier import Classifier
 from unmask.tasks.classify.learning import open_classifying
 from unmask.tasks.examples import count_examples
@@ -35,6 +37,7 @@ class Task:
 TASKS = {
     "classify": Task(open_classifying, Classifier, count_examples),
     "tag": Task(open_tagging, Tagger),
+    "answer": Task(open_answering, Answerer),
 }
 
 

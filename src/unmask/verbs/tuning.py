@@ -29,7 +29,7 @@ COLUMNS = (".conll", ".iob", ".iob2", ".bio")
 
 @verb
 def tune(
-    task: Literal["classify", "tag"],
+    task: Literal["classify", "tag", "answer"],
     model: Location | None = None,
     train: Location | None = None,
     /,
@@ -65,13 +65,14 @@ def tune(
     """Tune a model to a task on labelled examples, and judge it.
 
     classify: one label for each text or pair of texts or, where labels are lists, any number; examples are JSONL, CSV
-    or TSV. tag: entities in texts; examples are columns (CoNLL: IOB1, IOB2, IOBES or BILOU) or JSONL. The moment that
-    does best on --dev is kept, and its probabilities are calibrated there; --test is looked at once, beside baselines,
-    with intervals. Long texts are read in windows. Ctrl-C saves and stops; unmask tune TASK --resume RUN goes on. The
+    or TSV. tag: entities in texts; examples are columns (CoNLL: IOB1, IOB2, IOBES or BILOU) or JSONL. answer: the
+    stretch of a text that answers a question, or none; examples are SQuAD 1.1 or 2.0. The moment that does best on
+    --dev is kept, and what is to be calibrated is there; --test is looked at once, beside baselines, with intervals.
+    Long texts are read in windows. Ctrl-C saves and stops; unmask tune TASK --resume RUN goes on. The
     model loads in transformers, and unmask predict asks it.
 
     Args:
-        task: What is learnt: classify or tag.
+        task: What is learnt: classify, tag or answer.
         model: A run, any directory with an encoder of transformers, or a name on the hub: org/name, or hf:name.
         train: The examples to learn from.
         out: The run directory to write.
@@ -219,11 +220,11 @@ def predict(
     precision: Literal["float32", "bfloat16", "float16"] = "float32",
     revision: str | None = None,
 ) -> Iterator[Prediction | Written]:
-    """Label texts, or find the entities in them, with a tuned model, with calibrated probabilities.
+    """Ask a tuned model: label texts, find the entities in them, or answer questions about them.
 
-    Pairs come as JSON lines with the two fields that the model was tuned on, or as two texts after each other. Texts
-    that are longer than the model takes are read in windows. Lines that cannot be used are named at the end (exit
-    code 3).
+    Pairs, and questions with their contexts, come as JSON lines with the two fields that the model was tuned on, or as
+    two texts after each other. Texts that are longer than the model takes are read in windows. Lines that cannot be
+    used are named at the end (exit code 3).
 
     Args:
         model: A run of tune, its model directory, or where that is on the hub: org/name, or hf:name.

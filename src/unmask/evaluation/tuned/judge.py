@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from statistics import fmean, stdev
 from typing import Any
 
+from unmask.evaluation.tuned.answer import answer_headline, judge_answerer
 from unmask.evaluation.tuned.classify import headline_of, judge_classifier, judge_folds
 from unmask.evaluation.tuned.leaks import Leaks, find_leaks
 from unmask.evaluation.tuned.measured import note_measurement
@@ -37,6 +38,7 @@ class Judge:
 JUDGES = {
     "classify": Judge(judge_classifier, headline_of, judge_folds),
     "tag": Judge(judge_tagger, tag_headline),
+    "answer": Judge(judge_answerer, answer_headline),
 }
 
 
