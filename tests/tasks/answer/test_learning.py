@@ -139,6 +139,8 @@ def test_what_cannot_be_done_is_told_plainly(
         unmask.fill(answerer_run.path, "The [MASK].")
     with pytest.raises(BadInput, match="--label-field x: the fields of SQuAD have fixed names"):
         unmask.tune("answer", start, question_files["train"], label_field="x", out=tmp_path / "run")
+    with pytest.raises(BadInput, match="--sets: sets are of the labels of texts, and answer has none"):
+        unmask.tune("answer", start, question_files["train"], sets=0.9, out=tmp_path / "run")
     content = json.loads(question_files["train"].read_text())
     content["data"][0]["paragraphs"][0]["qas"][0]["question"] = "the " * 40
     (tmp_path / "train.json").write_text(json.dumps(content))

@@ -146,6 +146,8 @@ def test_what_cannot_be_done_is_told_plainly(
     AutoModelForTokenClassification.from_pretrained(start).save_pretrained(bare)
     with pytest.raises(BadInput, match=r"bare: has no tokenizer, tokenizer\.json is missing"):
         unmask.tune("tag", bare, tagged_files["train"], out=tmp_path / "run")
+    with pytest.raises(BadInput, match="--sets: sets are of the labels of texts, and tag has none"):
+        unmask.tune("tag", start, tagged_files["train"], sets=0.9, out=tmp_path / "run")
     (tmp_path / "test.conll").write_text("Bonn B-CITY\n")
     with pytest.raises(BadInput, match=r"test\.conll:1: the label 'CITY' is none that was learnt from"):
         unmask.tune("tag", start, tagged_files["train"], test=tmp_path / "test.conll", out=tmp_path / "run")

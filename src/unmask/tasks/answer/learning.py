@@ -197,6 +197,8 @@ def open_answering(request: TuneRequest) -> tuple[AnswerTuning, QuestionExamples
     for name, field in request.fields.items():
         if field is not None and field not in (QUESTION, CONTEXT):
             raise BadInput(f"--{name}-field {field}: the fields of SQuAD have fixed names; leave it out")
+    if request.settings.sets is not None:
+        raise BadInput("--sets: sets are of the labels of texts, and answer has none; leave it out")
     train = read_questions(request.places["train"])
     check_answerable(train)
     others = {name: read_questions(request.places[name]) for name in ("dev", "test") if name in request.places}

@@ -206,6 +206,8 @@ def _flaws(examples: TaggedExamples) -> list[str]:
 
 def open_tagging(request: TuneRequest) -> tuple[TagTuning, TaggedExamples | None]:
     """What a request asks to be learnt, and the test texts if there are some."""
+    if request.settings.sets is not None:
+        raise BadInput("--sets: sets are of the labels of texts, and tag has none; leave it out")
     train = read_tagged(request.places["train"], **request.fields)
     check_taggable(train)
     others = {}
