@@ -113,6 +113,16 @@ RESULTS = {
     "LabelWord",
     "Flip",
     "WordChange",
+    "Tagged",
+    "Entity",
+    "JudgedTags",
+    "JudgedEntities",
+    "JudgedTagBaseline",
+    "TagError",
+    "Answered",
+    "AnswerError",
+    "JudgedAnswers",
+    "JudgedAnswerBaseline",
 }
 ERRORS = {
     "UnmaskError",

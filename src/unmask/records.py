@@ -233,3 +233,84 @@ class LabelledBatch:
                 owners=self.owners[rows] - texts[0],
                 targets=self.targets[texts],
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggedBatch:
+    """Texts whose words are tagged, each in one row or in several."""
+
+    ids: Integers  # R L
+    real: Integers  # R L: 1 where a token is, 0 where a row is padded
+    types: Integers | None  # R L; none where the model is not told
+    owners: Integers  # R: the text each row is of, ascending from 0
+    rows: Integers  # P: where each tagged word is judged: its row, ascending
+    columns: Integers  # P: and the place of its first piece in it
+    targets: Integers  # P: its tag
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens there are to learn from."""
+        return int(self.real.sum())
+
+    @property
+    def predictions(self) -> int:
+        """How many words are to be tagged."""
+        return len(self.targets)
+
+    def cut(self, splits: int) -> Iterator[TaggedBatch]:
+        """The same rows in so many parts, or in as many as there are."""
+        for part in np.array_split(np.arange(len(self.ids)), min(splits, len(self.ids))):
+            inside = slice(*np.searchsorted(self.rows, (part[0], part[-1] + 1)).tolist())
+            yield TaggedBatch(
+                ids=self.ids[part],
+                real=self.real[part],
+                types=None if self.types is None else self.types[part],
+                owners=self.owners[part] - self.owners[part[0]],
+                rows=self.rows[inside] - part[0],
+                columns=self.columns[inside],
+                targets=self.targets[inside],
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionBatch:
+    """Questions about contexts, each in one row or in several."""
+
+    ids: Integers  # R L
+    real: Integers  # R L: 1 where a token is, 0 where a row is padded
+    types: Integers | None  # R L: 1 in the context; none where the model is not told
+    owners: Integers  # R: the question each row is of, ascending from 0
+    allowed: Flags  # R L: where an answer may begin and end
+    starts: Flags  # R L: where the answer begins, in every row that has that token
+    ends: Flags  # R L: where it ends
+    nullable: bool  # whether a question may have no answer, which the first place of each row stands for
+
+    @property
+    def questions(self) -> int:
+        """How many questions there are."""
+        return int(self.owners[-1]) + 1 if len(self.owners) else 0
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens there are to learn from."""
+        return int(self.real.sum())
+
+    @property
+    def predictions(self) -> int:
+        """How many questions are to be answered."""
+        return self.questions
+
+    def cut(self, splits: int) -> Iterator[QuestionBatch]:
+        """The same questions in so many parts, or in as many as there are."""
+        for part in np.array_split(np.arange(self.questions), min(splits, self.questions)):
+            rows = np.flatnonzero((self.owners >= part[0]) & (self.owners <= part[-1]))
+            yield QuestionBatch(
+                ids=self.ids[rows],
+                real=self.real[rows],
+                types=None if self.types is None else self.types[rows],
+                owners=self.owners[rows] - part[0],
+                allowed=self.allowed[rows],
+                starts=self.starts[rows],
+                ends=self.ends[rows],
+                nullable=self.nullable,
+            )

@@ -13,7 +13,7 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification
 
-from unmask.objectives import classification
+from unmask.objectives import row_outputs
 from unmask.objectives.classification import Classification, text_logits
 from unmask.records import LabelledBatch
 
@@ -73,7 +73,7 @@ def test_a_long_text_that_is_computed_again_in_backward_has_the_same_gradients(
     model.eval()  # parts have other dropout than the whole
     gradients = []
     for at_once in (10_000, 64):
-        monkeypatch.setattr(classification, "AT_ONCE", at_once)
+        monkeypatch.setattr(row_outputs, "AT_ONCE", at_once)
         model.zero_grad()
         Classification().outcome(model, long).losses["labels"].backward()
         gradients.append(torch.cat([p.grad.ravel() for p in model.parameters() if p.grad is not None]))

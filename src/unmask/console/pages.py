@@ -18,6 +18,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from unmask.console.answering import draw_answered
 from unmask.console.documents import document_counts, first_names, office_hint
 from unmask.console.examination import Verbatim, draw_examination
 from unmask.console.explaining import draw_explained_label
@@ -29,12 +30,14 @@ from unmask.console.plan import draw_plan
 from unmask.console.runs import draw_run, draw_runs
 from unmask.console.scoring import draw_consistency, draw_probe, draw_rescored, draw_scored
 from unmask.console.searching import draw_embedded, draw_indexed, draw_near, draw_searched, draw_vectors_written
+from unmask.console.tagging import draw_tagged
 from unmask.console.tuning import draw_predicted, draw_tuned, draw_tuned_comparison
 from unmask.console.writing import draw_generated
 from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.files import free_place
 from unmask.quantities import format_bytes, format_duration, spell_counts, with_interval
 from unmask.results import (
+    Answered,
     Audited,
     Breakdown,
     Collocated,
@@ -63,6 +66,7 @@ from unmask.results import (
     Scored,
     Searched,
     Shown,
+    Tagged,
     Trained,
     Tuned,
     TunedComparison,
@@ -314,6 +318,8 @@ draw_result.register(Tuned, draw_tuned)
 draw_result.register(FewTuned, draw_few_tuned)
 draw_result.register(TunedComparison, draw_tuned_comparison)
 draw_result.register(Predicted, draw_predicted)
+draw_result.register(Tagged, draw_tagged)
+draw_result.register(Answered, draw_answered)
 
 
 @draw_result.register

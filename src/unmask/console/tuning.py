@@ -9,25 +9,35 @@ from rich.console import RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from unmask.console.answering import answer_sections
 from unmask.console.layout import draw_page, draw_table, fact_line, next_commands, title_line
+from unmask.console.tagging import tag_sections
 from unmask.quantities import format_bar, format_duration, format_probability, with_interval
-from unmask.results import Judged, Overlap, Predicted, Tuned, TunedComparison
+from unmask.results import Judged, JudgedAnswers, JudgedTags, Overlap, Predicted, Tuned, TunedComparison
 
 LABELS = 12  # that are shown, the worst of them where there are more
 MISTAKES = 5  # confusions that are shown
 SHOWN = 5  # probabilities of a text
+DEV_FIGURES = {  # of each task: the figure, and its name
+    "classify": ("accuracy", "accuracy"),
+    "tag": ("f1", "F1 of entities"),
+    "answer": ("f1", "F1 of words"),
+}
 FEW = 100  # test texts, below which one more or less moves a figure by a point
 
 
 def draw_tuned(result: Tuned) -> RenderableType:
     """A tuned model: what it learnt from, how well it does, beside what, and where it errs."""
     moment = "the last" if result.step == result.steps else "the best on dev"
+    name, title = DEV_FIGURES[result.task]
+    what = f"texts with {len(result.labels):,} labels" if result.labels else "questions"
     rows = [
-        ("learnt from", f"{result.train:,}", f"texts with {len(result.labels):,} labels"),
-        ("held out (dev)", f"{result.dev:,}", f"accuracy {result.figures['accuracy']:.1%}"),
+        ("learnt from", f"{result.train:,}", what),
+        ("held out (dev)", f"{result.dev:,}", f"{title} {result.figures[name]:.1%}"),
         ("step", f"{result.step:,}", f"of {result.steps:,}, {moment}; lr {result.lr:.1e}, {result.precision}"),
-        ("temperature", f"{result.temperature:.2f}", "chosen on dev" + "; and thresholds" * result.several),
     ]
+    if result.temperature is not None:
+        rows.append(("temperature", f"{result.temperature:.2f}", "chosen on dev" + "; and thresholds" * result.several))
     return draw_page(
         title_line("Tuned", result.model, f"to {result.task}; {format_duration(result.seconds)} of steps"),
         draw_table(("", "", ""), rows, numbers=(1,)),
@@ -41,6 +51,10 @@ def draw_tuned(result: Tuned) -> RenderableType:
 
 def _judged_sections(result: Tuned) -> list[RenderableType]:
     """What is known of it beyond dev: by test, by folds, or nothing."""
+    if isinstance(result.test, JudgedTags):
+        return tag_sections(result.test)
+    if isinstance(result.test, JudgedAnswers):
+        return answer_sections(result.test)
     if result.test is not None:
         return _test_sections(result.test)
     if result.folds is not None:
@@ -121,9 +135,9 @@ def leak_notes(result: Tuned) -> list[RenderableType]:
     """What dev and test share with what was learnt from, and how often this test set has been looked at."""
     lines = [line for overlap in result.overlaps if (line := _overlap_line(overlap))]
     test = result.test
-    if test is not None and test.leaked and test.clean_accuracy is not None:
-        value, spread = with_interval(test.clean_accuracy, ".1%")
-        lines.append(f"Without the {test.leaked:,} test texts that leaked, accuracy is {value} ({spread}).")
+    if test is not None and test.leaked and test.clean_headline is not None:
+        value, spread = with_interval(test.clean_headline, ".1%")
+        lines.append(f"Without the {test.leaked:,} test texts that leaked, {test.headline_name} is {value} ({spread}).")
     if result.measured_before:
         times = "model has" if result.measured_before == 1 else "models have"
         lines.append(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # what answers is loaded with the first question
     from unmask.inference.score import Scorer
     from unmask.inference.search import By
     from unmask.inference.vectors import Encoder
-    from unmask.tasks.tuned_model import TunedModel
+    from unmask.tasks.tuned_model import Line, TunedModel
 
 
 Answer = TypeVar("Answer")
@@ -91,21 +91,16 @@ class Model:
 
         return load_tuned(self.path, device=self.device, precision=self.precision)
 
-    def predict(self, *texts: str, pairs: Sequence[str] | None = None) -> list[Prediction]:
-        """What a tuned model says of texts, or of pairs of texts; an empty one is refused before the model is asked."""
-        for text in (*texts, *(pairs or ())):
-            if not text.strip():
-                raise BadInput("an empty text has no answer")
-        return list(self.tuned.predict(texts, pairs))
+    def predict(self, *texts: str | list[str], pairs: Sequence[str] | None = None) -> list[Prediction]:
+        """What a tuned model says of texts, or of pairs of texts; of lists of words, where it takes them."""
+        if pairs is None:
+            return _all_good([str(text) for text in texts], self.predict_each(texts))
+        lines = [(str(text), pair) for text, pair in zip(texts, pairs, strict=True)]
+        return _all_good([text for text, _ in lines], self.predict_each(lines))
 
-    def predict_each(self, lines: Sequence[str | tuple[str, str]]) -> list[Prediction | BadInput]:
+    def predict_each(self, lines: Sequence[Line]) -> list[Prediction | BadInput]:
         """The same; in the place of a text that cannot be used, what is wrong with it."""
-        both = [(line, None) if isinstance(line, str) else line for line in lines]
-        good = [each for each in both if all(text is None or text.strip() for text in each)]
-        paired = [second for _, second in good if second is not None]
-        answers = iter(self.tuned.predict([first for first, _ in good], paired or None) if good else ())
-        kept = {id(each) for each in good}
-        return [next(answers) if id(each) in kept else BadInput("an empty text has no answer") for each in both]
+        return self.tuned.predict_each(lines)
 
     def fill(self, *texts: str, **settings: Unpack[FillSettings]) -> list[Filled]:
         """Fill the blanks of texts; a text that cannot be filled is refused before the model is asked.

@@ -40,6 +40,11 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 PERMUTED = "xlnet"  # restores hidden tokens by queries
 UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
 HUB_KERNEL = re.compile(r'_implementation[^"]*": [^,}]*/')  # code on the hub, which transformers would fetch and run
+TUNED = {  # how the names of tuned models end: what they are for, and what they do
+    "ForSequenceClassification": ("classification", "it labels texts"),
+    "ForTokenClassification": ("tagging", "it labels words"),
+    "ForQuestionAnswering": ("answering", "it answers questions"),
+}
 GENEROUS = 4  # times the weights in the files: a head that is missing, a matrix that is tied, and no more
 
 
@@ -85,13 +90,7 @@ def load_model(
     _check_sizes(directory, config, weight_shapes(directory))
     tokenizer = load_tokenizer(directory)
     vocabulary = vocabulary_of(tokenizer)
-    if not len(vocabulary.ordinary):  # transformers makes up an empty one where the files are missing
-        raise BadInput(f"{directory}: has no tokenizer, tokenizer.json is missing")
-    if (rows := config.get_text_config().vocab_size) < vocabulary.size:
-        raise BadInput(
-            f"{directory}: the tokenizer has {vocabulary.size:,} tokens and the model {rows:,}: "
-            "they do not belong together"
-        )
+    check_vocabulary(directory, config, vocabulary)
     model = _model(directory, config, place, own_code="auto_map" in settings)
     return LoadedModel(directory, model, tokenizer, vocabulary, length_of(model, tokenizer), precision)
 
@@ -112,6 +111,17 @@ def chosen_device(name: str | None) -> torch.device:
     except (RuntimeError, AssertionError) as error:  # torch asserts that it was compiled with CUDA
         raise BadInput(f"--device {name}: not on this machine; `unmask doctor` says what is") from error
     return device
+
+
+def check_vocabulary(directory: Path, config: PreTrainedConfig, vocabulary: Vocabulary) -> None:
+    """Refuse a tokenizer that is none, or that knows more tokens than the model."""
+    if not len(vocabulary.ordinary):  # transformers makes up an empty one where the files are missing
+        raise BadInput(f"{directory}: has no tokenizer, tokenizer.json is missing")
+    if (rows := config.get_text_config().vocab_size) < vocabulary.size:
+        raise BadInput(
+            f"{directory}: the tokenizer has {vocabulary.size:,} tokens and the model {rows:,}: "
+            "they do not belong together"
+        )
 
 
 def _settings(directory: Path) -> dict[str, Any]:
@@ -147,9 +157,10 @@ def _config(directory: Path, settings: dict[str, Any], *, permuted: bool) -> Pre
         config: PreTrainedConfig = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # each family looks at its settings in its own way
         raise Damaged(f"{directory / 'config.json'}: not the settings of a {kind}: {_reason(error)}") from error
-    if any(name.endswith("ForSequenceClassification") for name in config.architectures or ()):
-        use = f"unmask predict {directory} TEXT asks it" if (directory / TASK).is_file() else "it labels texts"
-        raise BadInput(f"{directory}: is tuned for classification and has no head that fills blanks; {use}")
+    for ending, (purpose, use) in TUNED.items():
+        if any(name.endswith(ending) for name in config.architectures or ()):
+            use = f"unmask predict {directory} TEXT asks it" if (directory / TASK).is_file() else use
+            raise BadInput(f"{directory}: is tuned for {purpose} and has no head that fills blanks; {use}")
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING and not (permuted and kind == PERMUTED):
         raise BadInput(f"{directory}: {kind} is not a masked language model, it has no head that fills blanks")
     return config

@@ -12,18 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 
-from unmask.objectives.objective import Objective, Outcome, device_of
+from unmask.objectives.objective import Objective, Outcome
+from unmask.objectives.row_outputs import row_outputs
 from unmask.records import LabelledBatch, Reals
-
-AT_ONCE = 16_384  # tokens in a forward pass whose inside is kept; of a longer batch it is computed again in backward
 
 
 @dataclass(frozen=True)
@@ -69,21 +66,7 @@ class Classification(Objective[PreTrainedModel, LabelledBatch]):
 
 def text_logits(model: PreTrainedModel, batch: LabelledBatch) -> Tensor:
     """B C: the mean of the logits over the rows of each text, in float32."""
-    device = device_of(model)
-    arrays = {"input_ids": batch.ids, "attention_mask": batch.real, "token_type_ids": batch.types}
-    inputs = {name: torch.from_numpy(array).to(device) for name, array in arrays.items() if array is not None}
-    rows, width = batch.ids.shape
-    at_once = max(1, AT_ONCE // width)
-
-    def forward(part: dict[str, Tensor]) -> Any:
-        return model(**part).logits
-
-    chunks = [
-        {name: each[begin : begin + at_once] for name, each in inputs.items()} for begin in range(0, rows, at_once)
-    ]
-    again = len(chunks) > 1 and torch.is_grad_enabled()
-    logits = [checkpoint(forward, chunk, use_reentrant=False) if again else forward(chunk) for chunk in chunks]
-    by_row = torch.cat(logits).float()
-    owners = torch.from_numpy(batch.owners).to(device)
+    by_row = row_outputs(model, batch, lambda answer: answer.logits)
+    owners = torch.from_numpy(batch.owners).to(by_row.device)
     sums = by_row.new_zeros(len(batch.targets), by_row.shape[1]).index_add(0, owners, by_row)
     return sums / torch.bincount(owners, minlength=len(batch.targets)).unsqueeze(1)

@@ -6,6 +6,10 @@ Every dataclass of these modules is public under its name: `unmask.Figure`, and 
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING
 
+from unmask.results.answering import Answered as Answered
+from unmask.results.answering import AnswerError as AnswerError
+from unmask.results.answering import JudgedAnswerBaseline as JudgedAnswerBaseline
+from unmask.results.answering import JudgedAnswers as JudgedAnswers
 from unmask.results.corpus import Collocated as Collocated
 from unmask.results.corpus import Phrase as Phrase
 from unmask.results.corpus import Prepared as Prepared
@@ -59,6 +63,12 @@ from unmask.results.searching import NearPair as NearPair
 from unmask.results.searching import NearTexts as NearTexts
 from unmask.results.searching import Searched as Searched
 from unmask.results.searching import VectorsWritten as VectorsWritten
+from unmask.results.tagging import Entity as Entity
+from unmask.results.tagging import JudgedEntities as JudgedEntities
+from unmask.results.tagging import JudgedTagBaseline as JudgedTagBaseline
+from unmask.results.tagging import JudgedTags as JudgedTags
+from unmask.results.tagging import TagError as TagError
+from unmask.results.tagging import Tagged as Tagged
 from unmask.results.training import Demonstrated as Demonstrated
 from unmask.results.training import Planned as Planned
 from unmask.results.training import PlanVsRun as PlanVsRun

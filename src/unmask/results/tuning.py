@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from unmask.results.answering import Answered, JudgedAnswers
 from unmask.results.figures import Figure
+from unmask.results.tagging import JudgedTags, Tagged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +25,7 @@ class Predicted:
     windows: int
 
 
-Prediction = Predicted  # what a tuned model says, by its task
+Prediction = Predicted | Tagged | Answered  # what a tuned model says, by its task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +114,17 @@ class Judged:
         figure: Figure = getattr(self, self.chosen_by)
         return figure
 
+    @property
+    def headline_name(self) -> str:
+        """What it is called."""
+        return {"accuracy": "accuracy", "macro_f1": "macro F1"}[self.chosen_by]
+
+    @property
+    def clean_headline(self) -> Figure | None:
+        """The same without the texts that leaked, where some did."""
+        figure: Figure | None = getattr(self, f"clean_{self.chosen_by}")
+        return figure
+
 
 @dataclass(frozen=True, kw_only=True)
 class TunedTrial:
@@ -159,7 +172,7 @@ class Tuned:
     figures: dict[str, float]  # on dev
     overlaps: tuple[Overlap, ...] = ()  # of dev and test with what was learnt from
     measured_before: int = 0  # other weights that were measured on this test set
-    test: Judged | None = None
+    test: Judged | JudgedTags | JudgedAnswers | None = None
     test_sha256: str | None = None  # of the test file
     folds: Judged | None = None  # every example judged by a model that has not seen it, where examples are few
     trials: tuple[TunedTrial, ...] = ()  # where several were run

@@ -9,6 +9,7 @@ import csv
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, Any, cast
@@ -25,16 +26,28 @@ Record = Mapping[str, Any]
 
 def read_records(path: Path, wanted: str = "a labelled text a line") -> Iterator[tuple[int, Record]]:
     """The records of a file, with the numbers of their lines."""
+    with open_examples(path, f"{wanted}: JSONL, CSV or TSV") as file:
+        suffix = suffix_of(path)
+        if suffix not in SUFFIXES:
+            raise BadInput(f"{path}: what is in it? give a file that ends in .jsonl, .csv or .tsv (or that and .gz)")
+        yield from _json_records(path, file) if SUFFIXES[suffix] == "json" else _table(path, file, SUFFIXES[suffix])
+
+
+def suffix_of(path: Path) -> str:
+    """What a file's name says of its format, packed or not."""
+    return next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "").lower()
+
+
+@contextmanager
+def open_examples(path: Path, wanted: str) -> Iterator[IO[str]]:
+    """A file of examples, packed or not; what is wrong with it as a file is told in one line."""
     if not path.exists():
-        raise missing_path(path, f"give a file with {wanted}: JSONL, CSV or TSV")
+        raise missing_path(path, f"give a file with {wanted}")
     if path.is_dir():
-        raise BadInput(f"{path}: is a folder; give a file with {wanted}: JSONL, CSV or TSV")
-    suffix = next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "").lower()
-    if suffix not in SUFFIXES:
-        raise BadInput(f"{path}: what is in it? give a file that ends in .jsonl, .csv or .tsv (or that and .gz)")
+        raise BadInput(f"{path}: is a folder; give a file with {wanted}")
     with _open_text(path) as file:
         try:
-            yield from _json_records(path, file) if SUFFIXES[suffix] == "json" else _table(path, file, SUFFIXES[suffix])
+            yield file
         except UnicodeDecodeError as error:
             raise BadInput(f"{path}: is not UTF-8 ({error.reason}); convert it first") from error
         except (OSError, EOFError) as error:

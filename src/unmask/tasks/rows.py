@@ -82,20 +82,25 @@ class RowReader:
 
     def read_ids(self, firsts: Sequence[Ids], seconds: Sequence[Ids] | None = None) -> TextRows:
         """The rows of texts, or of pairs of texts, that are encoded."""
-        ids, types, owners = [], [], []
-        for number, first in enumerate(firsts):
-            for frame in self.frames_around(pair=seconds is not None):
-                for row in self._rows(frame, first, None if seconds is None else seconds[number]):
-                    ids.append(row[0])
-                    types.append(row[1])
-                    owners.append(number)
+        frames = self.frames_around(pair=seconds is not None)
+        made = [
+            (number, row)
+            for number, first in enumerate(firsts)
+            for frame in frames
+            for row in self._rows(frame, first, None if seconds is None else seconds[number])
+        ]
         lengths = [len(first) + (0 if seconds is None else len(seconds[n])) for n, first in enumerate(firsts)]
+        return self.text_rows(made, lengths)
+
+    def text_rows(self, made: Sequence[tuple[int, tuple[Ids, Ids]]], tokens: Sequence[int]) -> TextRows:
+        """Rows with their types as one, each with the number of its text; and the tokens of each text."""
+        nothing = np.empty(0, np.int32)
         return TextRows(
-            ids=np.concatenate([*ids, np.empty(0, np.int32)]),
-            types=np.concatenate([*types, np.empty(0, np.int32)]),
-            ends=np.cumsum([len(row) for row in ids], dtype=np.int64),
-            owners=np.array(owners, np.int64),
-            tokens=np.array(lengths, np.int64),
+            ids=np.concatenate([*(ids for _, (ids, _) in made), nothing]),
+            types=np.concatenate([*(types for _, (_, types) in made), nothing]),
+            ends=np.cumsum([len(ids) for _, (ids, _) in made], dtype=np.int64),
+            owners=np.array([owner for owner, _ in made], np.int64),
+            tokens=np.array(tokens, np.int64),
             pad=self.vocabulary.pad,
             typed="token_type_ids" in self.tokenizer.model_input_names,
             limit=self.length,

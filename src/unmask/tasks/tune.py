@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from unmask.errors import BadInput
+from unmask.tasks.answer.answerer import Answerer
+from unmask.tasks.answer.learning import open_answering
 from unmask.tasks.classify.classifier import Classifier
 from unmask.tasks.classify.learning import open_classifying
 from unmask.tasks.examples import count_examples
 from unmask.tasks.few.pattern_model import PatternClassifier
 from unmask.tasks.few.vector_model import VectorClassifier
 from unmask.tasks.request import TuneRequest
+from unmask.tasks.tag.learning import open_tagging
+from unmask.tasks.tag.tagger import Tagger
 from unmask.tasks.tuned_model import TunedModel, read_task
 from unmask.tasks.tuning import Tuning
 from unmask.training.job import FinishedRun
@@ -36,6 +40,8 @@ TASKS = {
     "classify": Task(open_classifying, Classifier, count_examples),
     "patterns": Task(open_classifying, PatternClassifier),  # classifiers too, which learnt a few labels in other ways
     "pairs": Task(open_classifying, VectorClassifier),
+    "tag": Task(open_tagging, Tagger),
+    "answer": Task(open_answering, Answerer),
 }
 
 

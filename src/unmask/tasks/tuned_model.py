@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from transformers import PreTrainedModel
@@ -48,6 +48,9 @@ class TaskCard:
 Card = TypeVar("Card", bound=TaskCard)
 
 
+Line = str | tuple[str, str] | list[str]  # a text, a pair of texts, or a text's words
+
+
 class TunedModel(ABC):
     """A tuned model, ready to be asked."""
 
@@ -56,6 +59,7 @@ class TunedModel(ABC):
     model: PreTrainedModel
     reader: RowReader
     precision: str
+    takes_words: ClassVar[bool] = False  # whether a text may come as a list of its words
 
     @abstractmethod
     def __init__(self, path: Path, *, device: str | None = None, precision: str = "float32") -> None: ...
@@ -63,6 +67,14 @@ class TunedModel(ABC):
     @abstractmethod
     def predict(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> Sequence[Prediction]:
         """An answer for each text, or pair of texts."""
+
+    def predict_each(self, lines: Sequence[Line]) -> list[Prediction | BadInput]:
+        """An answer for each line; in the place of one that cannot be used, what is wrong with it."""
+        good = [line for line in lines if _is_full(line)]
+        pairs = [line[1] for line in good if isinstance(line, tuple)] or None
+        texts: list[Any] = [line[0] if isinstance(line, tuple) else line for line in good]
+        answers = iter(self.predict(texts, pairs) if good else ())
+        return [next(answers) if _is_full(line) else BadInput("an empty text has no answer") for line in lines]
 
     @property
     def wanted(self) -> str:
@@ -98,6 +110,13 @@ class TunedModel(ABC):
             raise Damaged(f"{self.directory}: its weights lack {lacking}, which {self.card.task} needs; tune again")
         self.model = model.to(chosen_device(device)).eval()
         self.reader = RowReader(load_tokenizer(self.directory), self.card.length)
+
+
+def _is_full(line: Line) -> bool:
+    """Whether there is something in a line and, of a pair, in both of its texts."""
+    if isinstance(line, tuple):
+        return all(text.strip() for text in line)
+    return bool(line.strip() if isinstance(line, str) else "".join(line).strip())
 
 
 def read_task(path: Path) -> tuple[Path, dict[str, Any]]:

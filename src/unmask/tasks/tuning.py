@@ -19,7 +19,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 
 from unmask.errors import BadInput
 from unmask.models.kernels import CPU_KERNELS
-from unmask.models.load import length_of
+from unmask.models.load import check_vocabulary, length_of
 from unmask.objectives.objective import AnyObjective
 from unmask.results import FigureTitle
 from unmask.tasks.feed import ExampleBatches, ExampleFeed
@@ -145,7 +145,9 @@ class Tuning(ABC):
         with torch.device("meta"):
             shape = self.head.auto.from_config(self.config)
         tokenizer = load_tokenizer(self.start)
-        return RowReader(tokenizer, row_length(self.settings.length, length_of(shape, tokenizer)))
+        reader = RowReader(tokenizer, row_length(self.settings.length, length_of(shape, tokenizer)))
+        check_vocabulary(self.start, self.config, reader.vocabulary)
+        return reader
 
     @cached_property
     def lr(self) -> float:

@@ -47,6 +47,7 @@ class LineSource:
     path: Path | None  # None is standard input
     field: str | None  # of JSON lines; None is a text a line
     pair: str | None = None  # the field of a second text, where texts come two by two
+    words: bool = False  # whether the field may hold a list of words instead of a text
 
     @classmethod
     def of(cls, path: Path | None, field: str | None = None, pair: str | None = None) -> LineSource:
@@ -66,8 +67,8 @@ class LineSource:
                 yield lines
                 step(sum(len(line) + 1 for _, line in lines))
 
-    def text_of(self, line: bytes) -> str | tuple[str, str] | BadInput:
-        """The text of a line, or the pair of texts, or what is wrong with it."""
+    def text_of(self, line: bytes) -> str | tuple[str, str] | list[str] | BadInput:
+        """The text of a line, or the pair of texts, or the words, or what is wrong with it."""
         try:
             text = line.decode("utf-8-sig").strip()
         except UnicodeDecodeError as error:
@@ -80,6 +81,9 @@ class LineSource:
             return BadInput("not JSON")
         if not isinstance(record, dict):
             return BadInput("not a JSON object")
+        value = record.get(self.field)
+        if self.words and isinstance(value, list) and all(isinstance(word, str) for word in value):
+            return value
         for name in (self.field, self.pair):
             if name is not None and not isinstance(record.get(name), str):
                 reason = f"the field {name!r} is no text" if name in record else f"no field {name!r}"

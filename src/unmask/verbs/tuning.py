@@ -1,4 +1,4 @@
-"""Labelled examples to a model that labels: tuned, judged and put to use."""
+"""Labelled examples to a model that labels texts or finds entities in them: tuned, judged and put to use."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ if TYPE_CHECKING:  # what is heavy is loaded when it is needed
 DESCRIPTIONS = ("run.json", "trials.json", "few.json")  # of a run directory, by which one is known
 TABLES = (".csv", ".tsv")
 TOGETHER = 512  # rows of a table that are answered together
+COLUMNS = (".conll", ".iob", ".iob2", ".bio")
 
 
 @verb
 def tune(
-    task: Literal["classify"],
+    task: Literal["classify", "tag", "answer"],
     model: Location | None = None,
     train: Location | None = None,
     /,
@@ -66,21 +67,23 @@ def tune(
 ) -> Tuned | FewTuned:
     """Tune a model to a task on labelled examples, and judge it.
 
-    classify: one label for each text or pair of texts or, where labels are lists, any number. Examples are JSONL, CSV
-    or TSV. The moment that does best on --dev is kept, and its probabilities are calibrated there; --test is looked at
-    once, beside baselines, with intervals. Long texts are read in windows. Ctrl-C saves and stops; unmask tune classify
-    --resume RUN goes on. The model loads in transformers, and unmask predict asks it.
+    classify: one label for each text or pair of texts or, where labels are lists, any number; examples are JSONL, CSV
+    or TSV. tag: entities in texts; examples are columns (CoNLL: IOB1, IOB2, IOBES or BILOU) or JSONL. answer: the
+    stretch of a text that answers a question, or none; examples are SQuAD 1.1 or 2.0. The moment that does best on
+    --dev is kept, and what is to be calibrated is there; --test is looked at once, beside baselines, with intervals.
+    Long texts are read in windows. Ctrl-C saves and stops; unmask tune TASK --resume RUN goes on. The
+    model loads in transformers, and unmask predict asks it.
 
     Args:
-        task: What is learnt: classify.
+        task: What is learnt: classify, tag or answer.
         model: A run, any directory with an encoder of transformers, or a name on the hub: org/name, or hf:name.
         train: The examples to learn from.
         out: The run directory to write.
         dev: Examples that choose the best moment; without them a tenth of train is held out.
         test: Examples that nothing is chosen on.
-        text_field: The field that holds the text; if not given its name tells.
+        text_field: The field that holds the text; if not given its name tells. Of columns a number, 1 if not given.
         pair_field: The field that holds the second text of a pair.
-        label_field: The field that holds the label, or the list of labels.
+        label_field: The field that holds the label, the list of labels, the tags or the spans. Of columns a number.
         group_field: A field whose groups are held out whole, such as an author or a document.
         start: What to start from: pretrained (if not given), or scratch, the same architecture with fresh weights.
         lr: The learning rate at its height, 3e-5 · (768 / width)² and at most 1e-3 if not given; or several, as
@@ -252,11 +255,11 @@ def predict(
     precision: Literal["float32", "bfloat16", "float16"] = "float32",
     revision: str | None = None,
 ) -> Iterator[Prediction | Written]:
-    """Label texts with a tuned model, with calibrated probabilities.
+    """Ask a tuned model: label texts, find the entities in them, or answer questions about them.
 
-    Pairs come as JSON lines with the two fields that the model was tuned on, or as two texts after each other. Texts
-    that are longer than the model takes are read in windows. Lines that cannot be used are named at the end (exit
-    code 3).
+    Pairs, and questions with their contexts, come as JSON lines with the two fields that the model was tuned on, or as
+    two texts after each other. Texts that are longer than the model takes are read in windows. Lines that cannot be
+    used are named at the end (exit code 3).
 
     Args:
         model: A run of tune, its model directory, or where that is on the hub: org/name, or hf:name.
@@ -279,7 +282,10 @@ def _labelled(
     card = asked.tuned.card
     source = source_of(texts)
     table = None
-    if source is not None and source.path is not None and Path(source.path.name.removesuffix(".gz")).suffix in TABLES:
+    suffix = "" if source is None or source.path is None else Path(source.path.name.removesuffix(".gz")).suffix
+    if suffix in COLUMNS:
+        raise BadInput(f"{texts[0]}: predict reads JSON lines, or a text a line; save the words as lists in .jsonl")
+    if suffix in TABLES and source is not None:
         table = TableSource(source.path, field or card.text_field, card.pair_field)
     if source is None and card.pair_field is not None:
         if len(texts) % 2:
@@ -292,13 +298,15 @@ def _labelled(
         for predicted in asked.predict_each(lines):
             yield predicted if isinstance(predicted, BadInput) else [predicted]
 
+    chosen = (field or card.text_field) if as_json else None
+    lines = source_of(texts, chosen, card.pair_field)
+    if lines is not None:
+        lines = replace(lines, words=asked.tuned.takes_words)
     yield from answer_texts(
         texts,
         answer,
         done="labelled",
-        field=(field or card.text_field) if as_json else None,
-        pair=card.pair_field,
         out=out,
         settings={"model": asked.path, "precision": precision},
-        source=table,
+        source=table or lines,
     )

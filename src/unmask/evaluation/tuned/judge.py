@@ -11,9 +11,11 @@ from dataclasses import asdict, dataclass, replace
 from statistics import fmean, stdev
 from typing import Any
 
+from unmask.evaluation.tuned.answer import answer_headline, judge_answerer
 from unmask.evaluation.tuned.classify import headline_of, judge_classifier, judge_folds
 from unmask.evaluation.tuned.leaks import Leaks, find_leaks
 from unmask.evaluation.tuned.measured import note_measurement
+from unmask.evaluation.tuned.tag import judge_tagger, tag_headline
 from unmask.files import sha256_of, write_json
 from unmask.results import Overlap, SeedSpread, Tuned, TunedTrial, to_plain
 from unmask.runs.commands import next_commands
@@ -33,7 +35,11 @@ class Judge:
     folds: Callable[[Sequence[TunedRun]], Any] | None = None  # everything, on the parts of folds
 
 
-JUDGES = {"classify": Judge(judge_classifier, headline_of, judge_folds)}
+JUDGES = {
+    "classify": Judge(judge_classifier, headline_of, judge_folds),
+    "tag": Judge(judge_tagger, tag_headline),
+    "answer": Judge(judge_answerer, answer_headline),
+}
 
 
 def judge_tuning(tuned: TunedRun) -> Tuned:

@@ -5,19 +5,16 @@ In: a learner, and what was held out, on which it is calibrated. Out: `model/`, 
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from pathlib import Path
 
 from torch.nn import Module
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from unmask.files import whole_directory
-from unmask.models.load import quiet_transformers
 from unmask.tasks.classify.calibration import choose_thresholds, fit_sets, fit_temperature, probabilities_of
 from unmask.tasks.classify.classifier import ClassifyCard
 from unmask.tasks.classify.validation import LabelledValidation, logits_of
-from unmask.tokens.tokenizer.load import save_tokenizer
+from unmask.tasks.write_model import write_tuned_model
 from unmask.training.job import FinishedRun
 
 SHOWN = 20  # labels that are named
@@ -35,14 +32,7 @@ def export_classifier(
     """Write the model, its tokenizer, its README and what asking it takes, calibrated on what is held out."""
     assert isinstance(learner, PreTrainedModel)
     card = calibrated(card, learner, held_out)
-    with whole_directory(finished_run.path / "model") as aside:
-        with quiet_transformers():
-            learner.save_pretrained(aside)
-        tokenizer = copy.deepcopy(tokenizer)
-        tokenizer.model_max_length = card.length
-        save_tokenizer(tokenizer, aside)
-        card.write(aside)
-        (aside / "README.md").write_text(classifier_readme(card, start, finished_run), encoding="utf-8")
+    write_tuned_model(learner, finished_run, card, tokenizer, classifier_readme(card, start, finished_run))
 
 
 def calibrated(card: ClassifyCard, learner: PreTrainedModel, held_out: LabelledValidation) -> ClassifyCard:

@@ -1,0 +1,1 @@
+"""Questions about texts: a question and a context in, the stretch of the context that answers it out."""

@@ -1,0 +1,1 @@
+"""Words and their tags: texts in, the entities in them out."""
