@@ -255,7 +255,7 @@ def predict(
     precision: Literal["float32", "bfloat16", "float16"] = "float32",
     revision: str | None = None,
 ) -> Iterator[Prediction | Written]:
-    """Ask a tuned model: label texts, find the entities in them, or answer questions about them.
+    """Ask a tuned model: the labels of texts, their entities, answers to questions.
 
     Pairs, and questions with their contexts, come as JSON lines with the two fields that the model was tuned on, or as
     two texts after each other. Texts that are longer than the model takes are read in windows. Lines that cannot be

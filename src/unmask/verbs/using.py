@@ -78,7 +78,7 @@ def compare(
     seed: int = 0,
     resume: bool = False,
 ) -> Comparison | TunedComparison:
-    """Measure and probe runs that exist, and recipes under the same budget, alike; or tuned runs, by their answers.
+    """Measure and probe runs and recipes alike; or tuned runs, by what they answered.
 
     Masked loss and accuracy on the same masks, bits per byte of text, speed, and linear probes on frozen vectors, each
     with its 95 % interval; a run for each recipe, compare.json and compare.png. What budgets, data or tokenizers keep
