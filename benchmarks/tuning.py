@@ -118,9 +118,8 @@ def main(
         report_only: Print what is there.
     """
     out.mkdir(parents=True, exist_ok=True)
-    print(
-        "| data | task | figure | best baseline | pretrained | fresh weights | other encoder |\n|---|---|---|---|---|---|---|"
-    )
+    heads = ("data", "task", "figure", "best baseline", "pretrained", "fresh weights", "other encoder")
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for name, case in CASES.items():
         if (only is not None and name != only) or not (data / case.train).exists():
             continue

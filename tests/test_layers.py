@@ -111,6 +111,7 @@ def test_reading_a_run_takes_no_torch_and_no_training() -> None:
 
 def test_a_process_that_prepares_batches_takes_no_torch() -> None:
     modules = ["unmask.training.worker", "unmask.pretraining.batches", "unmask.tasks.classify.batches"]
+    modules += ["unmask.tasks.similarity.batches", "unmask.tasks.retrieve.batches"]
     assert loaded_by(modules, "torch transformers tokenizers daft pyarrow") == []
 
 

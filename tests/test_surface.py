@@ -123,6 +123,16 @@ RESULTS = {
     "AnswerError",
     "JudgedAnswers",
     "JudgedAnswerBaseline",
+    "Similarity",
+    "SimilarityBaseline",
+    "JudgedSimilarity",
+    "PairError",
+    "JudgedRetrieval",
+    "QueryError",
+    "Relevance",
+    "RetrievalWay",
+    "Expanded",
+    "WordWeight",
 }
 ERRORS = {
     "UnmaskError",

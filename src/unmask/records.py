@@ -314,3 +314,96 @@ class QuestionBatch:
                 ends=self.ends[rows],
                 nullable=self.nullable,
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextBatch:
+    """Texts, each in one row or in several, of each of which one vector is to be made."""
+
+    ids: Integers  # R L
+    real: Integers  # R L: 1 where a token is, 0 where a row is padded
+    counted: Integers  # R L: 1 where a token counts for its text: every token does once, whatever windows it is in
+    owners: Integers  # R: the text each row is of, ascending from 0
+    texts: int
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens there are to learn from."""
+        return int(self.real.sum())
+
+    def stretch(self, begin: int, end: int) -> TextBatch:
+        """The texts from one to another."""
+        rows = np.flatnonzero((self.owners >= begin) & (self.owners < end))
+        return TextBatch(
+            ids=self.ids[rows],
+            real=self.real[rows],
+            counted=self.counted[rows],
+            owners=self.owners[rows] - begin,
+            texts=end - begin,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredBatch:
+    """Pairs of texts with scores."""
+
+    texts: TextBatch  # 2 B: the first text of each pair, then the second of each
+    scores: Reals  # B
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens there are to learn from."""
+        return self.texts.tokens
+
+    @property
+    def predictions(self) -> int:
+        """How many pairs are to be scored."""
+        return len(self.scores)
+
+    def cut(self, splits: int) -> Iterator[ScoredBatch]:
+        """The same pairs in so many parts, or in as many as there are."""
+        for pairs in np.array_split(np.arange(len(self.scores)), min(splits, len(self.scores))):
+            begin, end = int(pairs[0]), int(pairs[-1]) + 1
+            sides = (self.texts.stretch(side + begin, side + end) for side in (0, len(self.scores)))
+            yield ScoredBatch(texts=join_texts(*sides), scores=self.scores[begin:end])
+
+
+def join_texts(first: TextBatch, second: TextBatch) -> TextBatch:
+    """Texts and behind them others that are padded to the same length."""
+    parts = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in ("ids", "real", "counted")}
+    owners = np.concatenate([first.owners, second.owners + first.texts])
+    return TextBatch(**parts, owners=owners, texts=first.texts + second.texts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetrievalBatch:
+    """Queries, each with a passage that answers it and others that do not."""
+
+    queries: TextBatch  # B
+    passages: TextBatch  # M: of each query the one that answers it first
+    owners: Integers  # M: the query each passage was chosen for, ascending from 0
+    query_numbers: Integers  # B: by which judgments know them
+    passage_numbers: Integers  # M
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens there are to learn from."""
+        return self.queries.tokens + self.passages.tokens
+
+    @property
+    def predictions(self) -> int:
+        """How many queries are to be answered."""
+        return len(self.query_numbers)
+
+    def cut(self, splits: int) -> Iterator[RetrievalBatch]:
+        """The same queries in so many parts, or in as many as there are."""
+        for some in np.array_split(np.arange(len(self.query_numbers)), min(splits, len(self.query_numbers))):
+            begin, end = int(some[0]), int(some[-1]) + 1
+            first, last = np.searchsorted(self.owners, (begin, end)).tolist()
+            yield RetrievalBatch(
+                queries=self.queries.stretch(begin, end),
+                passages=self.passages.stretch(first, last),
+                owners=self.owners[first:last] - begin,
+                query_numbers=self.query_numbers[begin:end],
+                passage_numbers=self.passage_numbers[first:last],
+            )

@@ -53,9 +53,8 @@ def test_its_commands_say_one_line_and_leave_nothing_behind(
         assert done.returncode in (2, 3) and len(done.stderr.splitlines()) == 1 and not done.stdout
         return done.stderr
 
-    assert "TASK translate: give one of classify, tag, answer" in told(
-        "translate", start, files["train"], "--out", "run"
-    )
+    said = told("sing", start, files["train"], "--out", "run")
+    assert "TASK sing: give one of classify, tag, answer, similarity, retrieve" in said
     assert "tune where?" in told("classify", start, files["train"])
     assert "which examples to learn from?" in told("classify", start, "--out", "run")
     assert "does not exist" in told("classify", start, "nothing.jsonl", "--out", "run")

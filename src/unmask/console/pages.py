@@ -27,9 +27,11 @@ from unmask.console.filling import draw_filled
 from unmask.console.hiding import draw_audit, draw_hardness, draw_legend, draw_shown
 from unmask.console.layout import draw_page, draw_table, fact_line, next_command, next_commands, title_line
 from unmask.console.plan import draw_plan
+from unmask.console.retrieval import draw_expanded, draw_relevance, draw_tuned_retrieval
 from unmask.console.runs import draw_run, draw_runs
 from unmask.console.scoring import draw_consistency, draw_probe, draw_rescored, draw_scored
 from unmask.console.searching import draw_embedded, draw_indexed, draw_near, draw_searched, draw_vectors_written
+from unmask.console.similarity import draw_similarity, draw_tuned_similarity
 from unmask.console.tagging import draw_tagged
 from unmask.console.tuning import draw_predicted, draw_tuned, draw_tuned_comparison
 from unmask.console.writing import draw_generated
@@ -48,6 +50,7 @@ from unmask.results import (
     Embedded,
     Evaluated,
     Examined,
+    Expanded,
     ExplainedLabel,
     Exported,
     FewTuned,
@@ -60,12 +63,14 @@ from unmask.results import (
     Predicted,
     Prepared,
     ProbeResult,
+    Relevance,
     Rescored,
     RunList,
     RunStatus,
     Scored,
     Searched,
     Shown,
+    Similarity,
     Tagged,
     Trained,
     Tuned,
@@ -314,9 +319,9 @@ def _(result: Searched) -> RenderableType:
     return Coloured(lambda width, colour: draw_searched(result, width=width, colour=colour))
 
 
-draw_result.register(Tuned, draw_tuned)
 draw_result.register(FewTuned, draw_few_tuned)
 draw_result.register(TunedComparison, draw_tuned_comparison)
+TUNED_PAGES = {"similarity": draw_tuned_similarity, "retrieve": draw_tuned_retrieval}  # of tasks with their own
 draw_result.register(Predicted, draw_predicted)
 draw_result.register(Tagged, draw_tagged)
 draw_result.register(Answered, draw_answered)
@@ -325,6 +330,16 @@ draw_result.register(Answered, draw_answered)
 @draw_result.register
 def _(result: ExplainedLabel) -> RenderableType:
     return Coloured(lambda width, colour: draw_explained_label(result, colour=colour))
+
+
+draw_result.register(Similarity, draw_similarity)
+draw_result.register(Relevance, draw_relevance)
+draw_result.register(Expanded, draw_expanded)
+
+
+@draw_result.register
+def _(result: Tuned) -> RenderableType:
+    return TUNED_PAGES.get(result.task, draw_tuned)(result)
 
 
 @draw_result.register

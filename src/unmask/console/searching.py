@@ -19,10 +19,15 @@ from unmask.results import Embedded, Hit, Indexed, NearTexts, Searched, VectorsW
 
 LINES = 3  # of a passage that are shown
 NUMBERS = 6  # of a vector
-WAYS = {"bm25": "by words (BM25)", "dense": "by vectors", "fused": "by words and vectors, fused"}
+WAYS = {
+    "bm25": "by words (BM25)",
+    "dense": "by vectors",
+    "sparse": "by weighted words",
+    "fused": "by words and vectors, fused",
+}
 UNTUNED = (
-    "This model was not tuned for search, and its vectors find little: --by bm25 searches by words. Tuning for "
-    "retrieval is no command here yet; an encoder tuned elsewhere can be indexed as it is."
+    "This model was not tuned for search, and its vectors find little: --by bm25 searches by words. unmask tune "
+    "retrieve tunes one; an encoder tuned elsewhere can be indexed as it is."
 )
 CROWDED = (
     "So many pairs are near that nearness says little: vectors of a model that was not tuned crowd. Embed the texts "
@@ -106,7 +111,11 @@ def draw_searched(result: Searched, *, width: int, colour: bool) -> Text:
 def _score(hit: Hit, by: str) -> str:
     if by != "fused":
         return f"{'cosine' if by == 'dense' else 'score'} {hit.score:.3f}"
-    names = {"bm25": "words", "dense": "vectors"}
+    names = {"bm25": "words", "dense": "vectors", "sparse": "weighted words"}
+    if "dense" in hit.ranks or "sparse" not in hit.ranks:
+        del names["sparse"]
+    else:
+        del names["dense"]
     return ", ".join(f"{name} {hit.ranks[way]}." if way in hit.ranks else f"{name} –" for way, name in names.items())
 
 

@@ -41,7 +41,7 @@ def draw_tuned(result: Tuned) -> RenderableType:
     return draw_page(
         title_line("Tuned", result.model, f"to {result.task}; {format_duration(result.seconds)} of steps"),
         draw_table(("", "", ""), rows, numbers=(1,)),
-        *_trial_sections(result),
+        *trial_sections(result),
         *_judged_sections(result),
         *leak_notes(result),
         fact_line("sha256", result.weights_sha256),
@@ -55,16 +55,16 @@ def _judged_sections(result: Tuned) -> list[RenderableType]:
         return tag_sections(result.test)
     if isinstance(result.test, JudgedAnswers):
         return answer_sections(result.test)
-    if result.test is not None:
+    if isinstance(result.test, Judged):
         return _test_sections(result.test)
-    if result.folds is not None:
+    if isinstance(result.folds, Judged):
         line = "Each example is judged by a model that has not seen it; the model itself has learnt from all parts."
         return [*_test_sections(result.folds, "examples, by folds"), Padding(Text(line), (0, 1))]
     line = "No --test: what was chosen on dev looks better there than it is. Hold texts out that nothing is chosen on."
     return [Padding(Text(line, style="yellow"), (0, 1))]
 
 
-def _trial_sections(result: Tuned) -> list[RenderableType]:
+def trial_sections(result: Tuned, form: str = ".1%") -> list[RenderableType]:
     """The trials beside each other, and how far the figure hangs on the seed."""
     if not result.trials:
         return []
@@ -73,15 +73,18 @@ def _trial_sections(result: Tuned) -> list[RenderableType]:
             each.name,
             f"{each.lr:.1e}",
             f"{each.seed}",
-            f"{each.dev:.1%}",
-            "" if each.test is None else f"{each.test:.1%}",
+            format(each.dev, form),
+            "" if each.test is None else format(each.test, form),
         )
         for each in result.trials
     ]
     sections: list[RenderableType] = [draw_table(("trial", "lr", "seed", "dev", "test"), rows, numbers=(1, 2, 3, 4))]
     if (spread := result.spread) is not None:
-        line = f"Over {spread.seeds} seeds {spread.mean:.1%} ± {spread.deviation:.1%} on test"
-        sections.append(Padding(Text(f"{line}, from {spread.least:.1%} to {spread.most:.1%}."), (0, 1)))
+        mean, deviation, least, most = (
+            format(value, form) for value in (spread.mean, spread.deviation, spread.least, spread.most)
+        )
+        line = f"Over {spread.seeds} seeds {mean} ± {deviation} on test, from {least} to {most}."
+        sections.append(Padding(Text(line), (0, 1)))
     return sections
 
 
@@ -135,7 +138,7 @@ def leak_notes(result: Tuned) -> list[RenderableType]:
     """What dev and test share with what was learnt from, and how often this test set has been looked at."""
     lines = [line for overlap in result.overlaps if (line := _overlap_line(overlap))]
     test = result.test
-    if test is not None and test.leaked and test.clean_headline is not None:
+    if isinstance(test, Judged | JudgedTags | JudgedAnswers) and test.leaked and test.clean_headline is not None:
         value, spread = with_interval(test.clean_headline, ".1%")
         lines.append(f"Without the {test.leaked:,} test texts that leaked, {test.headline_name} is {value} ({spread}).")
     if result.measured_before:

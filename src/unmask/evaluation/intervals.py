@@ -108,3 +108,25 @@ def resampled_figure(counts: Reals, clusters: Integers, statistic: Callable[[Rea
         values.append(statistic(times @ sums))
     low, high = np.quantile(np.concatenate(values), (0.025, 0.975))
     return Figure(value, float(low), float(high))
+
+
+def bootstrap_figure(clusters: Integers, statistic: Callable[[Integers], float]) -> Figure:
+    """A statistic of things with the interval of 1,000 samples of as many clusters of them, with replacement.
+
+    The statistic takes the numbers of things, some several times, and gives one number: for what is no function of
+    sums, such as a rank correlation.
+    """
+    _, places = np.unique(clusters, return_inverse=True)
+    value = statistic(np.arange(len(clusters)))
+    count = int(places.max(initial=-1)) + 1
+    if count < 2:
+        return Figure(value, nan, nan)
+    order = np.argsort(places, kind="stable")
+    begins = np.searchsorted(places[order], np.arange(count + 1))
+    draw = np.random.default_rng(0)
+    values = []
+    for _ in range(RESAMPLES):
+        chosen = draw.integers(count, size=count)
+        values.append(statistic(np.concatenate([order[begins[each] : begins[each + 1]] for each in chosen])))
+    low, high = np.quantile(values, (0.025, 0.975))
+    return Figure(value, float(low), float(high))

@@ -43,6 +43,7 @@ from unmask.inference.vector_store import (
     VectorStore,
     load_array,
     read_sealed,
+    save_sparse,
     write_sealed,
 )
 from unmask.inference.whitening import Whitening
@@ -50,6 +51,7 @@ from unmask.tokens.store.manifest import check_sizes
 
 if TYPE_CHECKING:  # searching by words needs no torch
     from unmask.inference.vectors import Encoder
+    from unmask.inference.word_weights import WordWeigher
 
 SEGMENTS = "segments"
 PASSAGE, OVERLAP = 200, 40  # tokens
@@ -69,6 +71,7 @@ class IndexSettings:
     passage: int = PASSAGE  # tokens of a passage, at the most
     overlap: int = OVERLAP  # of them shared with the next
     faiss: bool = False
+    head: str = "dense"  # or sparse: weighted words instead of vectors
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,12 @@ class Index:
 
 
 def create_index(
-    encoder: Encoder, documents: Iterable[TextRecord], path: Path, settings: IndexSettings, *, source: dict[str, Any]
+    encoder: Encoder | WordWeigher,
+    documents: Iterable[TextRecord],
+    path: Path,
+    settings: IndexSettings,
+    *,
+    source: dict[str, Any],
 ) -> Index:
     """An index of documents at a place where there is none; `source` is what a command that goes on must agree with."""
     strangers = {entry.name for entry in path.iterdir()} - {SEGMENTS} if path.is_dir() else set()
@@ -158,7 +166,9 @@ def create_index(
         return _commit(path, [segment], settings, 1)
 
 
-def add_documents(encoder: Encoder, documents: Iterable[TextRecord], index: Index, *, source: dict[str, Any]) -> Index:
+def add_documents(
+    encoder: Encoder | WordWeigher, documents: Iterable[TextRecord], index: Index, *, source: dict[str, Any]
+) -> Index:
     """The index with more documents: only these are embedded."""
     names = list(index.manifest["segments"])
     with explain_disk_errors(index.path):
@@ -194,7 +204,7 @@ def remove_documents(index: Index, ids: Collection[str]) -> Index:
         return _commit(index.path, names, index.settings, generation)
 
 
-def _check_sizes(encoder: Encoder, settings: IndexSettings) -> None:
+def _check_sizes(encoder: Encoder | WordWeigher, settings: IndexSettings) -> None:
     if not 0 <= settings.overlap < settings.passage // 2:
         raise BadInput(f"--overlap {settings.overlap}: give less than half of --passage {settings.passage}")
     if encoder.room is not None and settings.passage > encoder.room:
@@ -206,7 +216,7 @@ def _number(name: str) -> int:
 
 
 def _add_segment(
-    encoder: Encoder,
+    encoder: Encoder | WordWeigher,
     documents: Iterable[TextRecord],
     path: Path,
     names: list[str],
@@ -214,6 +224,7 @@ def _add_segment(
     index: Index | None,
 ) -> str:
     """Embed documents into a segment of their own; its name."""
+    from unmask.inference.word_weights import WordWeigher, write_word_weights
     from unmask.inference.write_vectors import VectorSettings, write_vectors
 
     settings, source = agreed
@@ -228,6 +239,9 @@ def _add_segment(
     whitening = None if index is None else index.whitening
     # of length one, so that products are cosines
     made = VectorSettings(settings.pooling, True, settings.dimensions, settings.whiten, settings.dtype)
+    if isinstance(encoder, WordWeigher):
+        write_word_weights(encoder, passages(), out, agreed=asdict(settings) | source)
+        return name
     write_vectors(encoder, passages, out, made, agreed=asdict(settings) | source, whitening=whitening)
     if settings.whiten and index is None:
         shutil.copyfile(out / WHITENING, path / WHITENING)
@@ -251,12 +265,16 @@ def _copy_segment(segment: VectorStore, kept: np.ndarray[Any, np.dtype[np.bool_]
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
     places = np.flatnonzero(kept)
-    vectors = open_memmap(
-        out / VECTORS, mode="w+", dtype=segment.vectors.dtype, shape=(len(places), segment.vectors.shape[1])
-    )
-    for begin in range(0, len(places), 4096):
-        vectors[begin : begin + 4096] = segment.vectors[places[begin : begin + 4096]]
-    vectors.flush()
+    if segment.is_sparse:
+        names = save_sparse(segment.weights[places], out)
+    else:
+        names = [VECTORS]
+        vectors = open_memmap(
+            out / VECTORS, mode="w+", dtype=segment.vectors.dtype, shape=(len(places), segment.vectors.shape[1])
+        )
+        for begin in range(0, len(places), 4096):
+            vectors[begin : begin + 4096] = segment.vectors[places[begin : begin + 4096]]
+        vectors.flush()
     offsets = load_array(segment.path / OFFSETS)
     new = [0]
     with (segment.path / TEXTS).open("rb") as source, (out / TEXTS).open("wb") as file:
@@ -267,7 +285,7 @@ def _copy_segment(segment: VectorStore, kept: np.ndarray[Any, np.dtype[np.bool_]
     np.save(out / OFFSETS, np.array(new, dtype=np.int64))
     readings = load_array(segment.path / READINGS)[places]
     np.save(out / READINGS, readings)
-    names = [VECTORS, TEXTS, OFFSETS, READINGS]
+    names += [TEXTS, OFFSETS, READINGS]
     if (segment.path / WHITENING).is_file():
         shutil.copyfile(segment.path / WHITENING, out / WHITENING)
         names.append(WHITENING)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # what answers is loaded with the first question
     from unmask.inference.score import Scorer
     from unmask.inference.search import By
     from unmask.inference.vectors import Encoder
+    from unmask.inference.word_weights import WordWeigher
     from unmask.tasks.tuned_model import Line, TunedModel
 
 
@@ -76,6 +77,25 @@ class Model:
         from unmask.inference.vectors import load_encoder
 
         return load_encoder(self.path, device=self.device, precision=self.precision)
+
+    @cached_property
+    def weigher(self) -> WordWeigher:
+        """What weighs the words of texts, where the model was tuned for that."""
+        from unmask.inference.word_weights import weigher_of
+
+        return weigher_of(self.tuned)
+
+    @property
+    def head(self) -> str:
+        """What an index is made by: sparse, weighted words, where the model was tuned for those; else dense."""
+        from unmask.inference.word_weights import is_sparse_model
+
+        return "sparse" if is_sparse_model(self.path) else "dense"
+
+    @property
+    def index_encoder(self) -> Encoder | WordWeigher:
+        """What makes vectors or weighted words of passages."""
+        return self.weigher if self.head == "sparse" else self.encoder
 
     @cached_property
     def encoder_digest(self) -> str:
@@ -253,6 +273,8 @@ class Model:
 
         def embed(texts: Sequence[str]) -> NDArray[np.float32]:
             settings = index.settings
+            if settings.head == "sparse":
+                return np.asarray(self.weigher.weigh(texts).toarray(), dtype=np.float32)
             vectors = self.embed(texts, pooling=settings.pooling, dimensions=settings.dimensions)
             return normalised(vectors if index.whitening is None else index.whitening(vectors))
 

@@ -5,6 +5,7 @@ words that it shares with the query.
 
     bm25     shared words, rare ones counting most; no model is asked
     dense    the cosine of vectors: near in meaning, as far as the model was tuned for that
+    sparse   the product of weighted words, those of the texts and those they gained, by a model tuned for that
     fused    both: the sum of 1 / (60 + rank) over the two lists (reciprocal rank fusion, Cormack et al. 2009)
 """
 
@@ -24,7 +25,7 @@ from unmask.records import Integers, Reals
 from unmask.results import Hit, Searched
 from unmask.words import words_of
 
-By = Literal["bm25", "dense", "fused"]
+By = Literal["bm25", "dense", "sparse", "fused"]
 Ranking = tuple[Integers, Reals]  # numbers of passages, best first, and their scores
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]  # queries as vectors, made as those of the index
 FUSION = 60  # added to ranks before they are inverted: the paper's
@@ -63,7 +64,10 @@ def search_index(
         raise BadInput(f"--top {top}: ask for at least one passage")
     depth = min(len(index), max(DEPTH, 10 * top))
     rankings: list[dict[str, Ranking]] = [{} for _ in queries]
-    if by != "dense":
+    head = index.settings.head
+    if by in ("dense", "sparse") and by != head:
+        raise BadInput(f"--by {by}: {index.path} was made with a {head} model; give --by {head}")
+    if by in ("bm25", "fused"):
         for query, ranking in zip(queries, rankings, strict=True):
             ranking["bm25"] = index.words.top(query, depth)
     if by != "bm25":
@@ -71,7 +75,7 @@ def search_index(
         for begin in range(0, len(queries), TOGETHER):
             group = slice(begin, begin + TOGETHER)
             for ranking, found in zip(rankings[group], _dense(index, embed(queries[group]), depth, exact), strict=True):
-                ranking["dense"] = found
+                ranking[head] = found
     return [
         Searched(
             query=query, index=index.path, by=by, tuned=index.settings.tuned, hits=tuple(_hits(index, query, ways, top))

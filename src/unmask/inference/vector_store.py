@@ -39,6 +39,7 @@ VECTORS, TEXTS, OFFSETS, READINGS, WHITENING = (
     "readings.npy",
     "whitening.npy",
 )
+SPARSE = ("weights.npy", "words.npy", "rows.npy")  # instead of vectors.npy: CSR, as scipy.sparse has it
 BLOCK = 1 << 24  # bytes of float32 read at a time
 
 Vectors = NDArray[np.float32]
@@ -57,13 +58,33 @@ class VectorStore:
         manifest = read_sealed(path, MANIFEST, KIND, FORMAT, "`unmask embed MODEL TEXTS --out` makes one")
         check_sizes(path, manifest)
         store = cls(path, manifest)
+        if store.is_sparse:
+            return store
         if store.vectors.shape != (manifest["count"], manifest["width"]):
             raise Damaged(f"{path / VECTORS}: has the shape {store.vectors.shape}, which its manifest does not say")
         return store
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it has weighted words instead of vectors."""
+        return SPARSE[0] in self.manifest["files"]
+
+    @cached_property
+    def weights(self) -> Any:
+        """N V, sparse, in memory maps: the weights of words, where it has them instead of vectors."""
+        from scipy.sparse import csr_matrix
+
+        arrays = tuple(load_array(self.path / name) for name in SPARSE)
+        try:
+            return csr_matrix(arrays, shape=(len(self), self.manifest["width"]))
+        except ValueError as error:
+            raise Damaged(f"{self.path / SPARSE[0]}: does not fit the other files: {error}; make it again") from error
+
     @cached_property
     def vectors(self) -> NDArray[Any]:
         """N D, in a memory map."""
+        if self.is_sparse:
+            raise BadInput(f"{self.path}: has weighted words and no vectors; give what a dense model made")
         return load_array(self.path / VECTORS)
 
     @cached_property
@@ -77,7 +98,12 @@ class VectorStore:
 
     def blocks(self) -> Iterator[tuple[int, Vectors]]:
         """Some vectors at a time, with the number of the first; memory stays flat."""
-        yield from array_blocks(self.vectors)
+        if not self.is_sparse:
+            yield from array_blocks(self.vectors)
+            return
+        rows = max(1, BLOCK // (4 * self.manifest["width"]))
+        for begin in range(0, len(self), rows):
+            yield begin, np.asarray(self.weights[begin : begin + rows].toarray(), dtype=np.float32)
 
     def record(self, number: int) -> TextRecord:
         """The text of a vector."""
@@ -100,6 +126,13 @@ def array_blocks(vectors: NDArray[Any]) -> Iterator[tuple[int, Vectors]]:
     rows = max(1, BLOCK // (4 * max(1, vectors.shape[1])))
     for begin in range(0, len(vectors), rows):
         yield begin, np.asarray(vectors[begin : begin + rows], dtype=np.float32)
+
+
+def save_sparse(weights: Any, path: Path) -> list[str]:
+    """Write the weights of words as three arrays; the names of their files."""
+    for name, array in zip(SPARSE, (weights.data, weights.indices, weights.indptr), strict=True):
+        np.save(path / name, array)
+    return list(SPARSE)
 
 
 def shorten(vectors: Vectors, dimensions: int | None) -> Vectors:

@@ -53,6 +53,16 @@ from unmask.results.machine import GpuStatus as GpuStatus
 from unmask.results.machine import LibraryStatus as LibraryStatus
 from unmask.results.plain import to_json as to_json
 from unmask.results.plain import to_plain as to_plain
+from unmask.results.retrieval import Expanded as Expanded
+from unmask.results.retrieval import JudgedRetrieval as JudgedRetrieval
+from unmask.results.retrieval import JudgedSimilarity as JudgedSimilarity
+from unmask.results.retrieval import PairError as PairError
+from unmask.results.retrieval import QueryError as QueryError
+from unmask.results.retrieval import Relevance as Relevance
+from unmask.results.retrieval import RetrievalWay as RetrievalWay
+from unmask.results.retrieval import Similarity as Similarity
+from unmask.results.retrieval import SimilarityBaseline as SimilarityBaseline
+from unmask.results.retrieval import WordWeight as WordWeight
 from unmask.results.scoring import Rescored as Rescored
 from unmask.results.scoring import Scored as Scored
 from unmask.results.scoring import TokenSurprisal as TokenSurprisal

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from unmask.results.answering import Answered, JudgedAnswers
 from unmask.results.figures import Figure
+from unmask.results.retrieval import Expanded, JudgedRetrieval, JudgedSimilarity, Relevance, Similarity
 from unmask.results.tagging import JudgedTags, Tagged
 
 
@@ -25,7 +26,7 @@ class Predicted:
     windows: int
 
 
-Prediction = Predicted | Tagged | Answered  # what a tuned model says, by its task
+Prediction = Predicted | Tagged | Answered | Similarity | Relevance | Expanded  # what a tuned model says, by its task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,9 +173,9 @@ class Tuned:
     figures: dict[str, float]  # on dev
     overlaps: tuple[Overlap, ...] = ()  # of dev and test with what was learnt from
     measured_before: int = 0  # other weights that were measured on this test set
-    test: Judged | JudgedTags | JudgedAnswers | None = None
+    test: Judged | JudgedTags | JudgedAnswers | JudgedSimilarity | JudgedRetrieval | None = None
     test_sha256: str | None = None  # of the test file
-    folds: Judged | None = None  # every example judged by a model that has not seen it, where examples are few
+    folds: Judged | JudgedRetrieval | None = None  # every example judged by a model that has not seen it
     trials: tuple[TunedTrial, ...] = ()  # where several were run
     spread: SeedSpread | None = None  # where there were several seeds, and test examples
     next: tuple[str, ...] = ()  # commands to go on with

@@ -31,7 +31,7 @@ def add_adapters(model: PreTrainedModel, rank: int, seed: int) -> PreTrainedMode
     check_peft()
     from peft import LoraConfig, inject_adapter_in_model
 
-    inner = f"{model.base_model_prefix}."
+    inner = "" if model.base_model is model else f"{model.base_model_prefix}."  # an encoder alone has no head
     names = [
         name
         for name, module in model.named_modules()

@@ -6,7 +6,7 @@ In: places and settings as they are given. Out: `TuneRequest`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ class TuneRequest:
     computing: Computing
     workers: int | None
     resume: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)  # that only this task has
 
 
 def new_request(places: Mapping[str, Path], given: Given) -> TuneRequest:
@@ -56,6 +57,7 @@ def new_request(places: Mapping[str, Path], given: Given) -> TuneRequest:
         reproducible=reproducible,
         computing=Computing(**{"precision": AUTO, **_chosen(Computing, given)}),
         workers=given.get("workers"),
+        options=given.get("options", {}),
     )
 
 
@@ -81,9 +83,10 @@ def resumed_tuning(run: Path, task: str, places: Mapping[str, Path], given: Give
         computing=Computing(**{**description["computing"], **_chosen(Computing, given)}),
         workers=given.get("workers", description.get("workers")),
         resume=True,
+        options={**description.get("options", {}), **given.get("options", {})},
     )
 
 
 def _chosen(kind: type[Any], given: Given) -> dict[str, Any]:
     """Those of the given settings that a dataclass has a field for."""
-    return {field.name: given[field.name] for field in fields(kind) if field.name in given}
+    return {each.name: given[each.name] for each in fields(kind) if each.name in given}

@@ -82,7 +82,8 @@ def start_model(
 
 
 def _is_encoder(name: str, model: PreTrainedModel) -> bool:
-    return name.startswith(f"{model.base_model_prefix}.") and "pooler" not in name
+    inside = model.base_model is model or name.startswith(f"{model.base_model_prefix}.")  # an encoder has no head
+    return inside and "pooler" not in name
 
 
 def _head_names(head: HeadKind, drawn: PreTrainedModel) -> set[str]:

@@ -19,6 +19,10 @@ from unmask.tasks.examples import count_examples
 from unmask.tasks.few.pattern_model import PatternClassifier
 from unmask.tasks.few.vector_model import VectorClassifier
 from unmask.tasks.request import TuneRequest
+from unmask.tasks.retrieve.open import folds_without_split, open_retrieving
+from unmask.tasks.retrieve.retriever import open_retriever
+from unmask.tasks.similarity.learning import open_comparing
+from unmask.tasks.similarity.pair_scorer import PairScorer
 from unmask.tasks.tag.learning import open_tagging
 from unmask.tasks.tag.tagger import Tagger
 from unmask.tasks.tuned_model import TunedModel, read_task
@@ -32,8 +36,9 @@ class Task:
     """A task: how its examples are opened for learning, and what answers when it is learnt."""
 
     open: Callable[[TuneRequest], tuple[Any, Any]]  # a `Tuning`, and the test examples if there are some
-    model: type[TunedModel]
+    model: Callable[..., TunedModel]
     count: Callable[[Path], int] = lambda _: 0  # examples of a file, where folds are known
+    folds: Callable[[Path], int] = lambda _: 0  # that examples are judged by where nobody says, however many there are
 
 
 TASKS = {
@@ -42,6 +47,8 @@ TASKS = {
     "pairs": Task(open_classifying, VectorClassifier),
     "tag": Task(open_tagging, Tagger),
     "answer": Task(open_answering, Answerer),
+    "similarity": Task(open_comparing, PairScorer),
+    "retrieve": Task(open_retrieving, open_retriever, folds=folds_without_split),
 }
 
 

@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import isfinite
+from typing import Any
 
 import numpy as np
 import torch
 from torch.nn import Module
 
+from unmask.objectives.coupled import CoupledObjective
 from unmask.objectives.objective import AnyObjective, Outcome
 from unmask.randomness import Draws
 from unmask.training.gradients import gradients_of
@@ -25,6 +27,7 @@ from unmask.training.machine.sharding import clip_gradients
 from unmask.training.optimizer import Optimizer
 from unmask.training.precision import FLOAT32, Precision
 from unmask.training.sums import Sums
+from unmask.training.two_passes import TwoPasses
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def take_step(
     for micro_batch in micro_batches:
         sums.count(micro_batch.objective, micro_batch.batch)
     sums.reduce_counts(world)
-    splits = accumulate_gradients(learner, source, micro_batches, sums, world, options)
+    splits = accumulate_gradients(learner, source, step, micro_batches, sums, world, options)
     sums.reduce_losses(world)
     options.precision.unscale(learner.parameters())
     norm = clip_gradients(learner.parameters(), optimizer.settings.clip)
@@ -98,6 +101,7 @@ def take_step(
 def accumulate_gradients(
     learner: Module,
     source: Source,
+    step: int,
     micro_batches: Sequence[MicroBatch],
     sums: Sums,
     world: World,
@@ -109,16 +113,52 @@ def accumulate_gradients(
     if world.reproducible:  # one by one, and as many rounds for a process with fewer micro-batches
         rounds = [micro_batches[nth : nth + 1] for nth in range(-(-source.micro_batches // world.size))]
     splits = options.splits
+    two_passes = None
+    if isinstance(objective := sums.objectives[0], CoupledObjective):
+        splits, two_passes = compare_examples(learner, objective, source, step, micro_batches, sums, world, options)
     for turn in rounds:
         last = options.overlap and bool(turn) and turn[-1] is micro_batches[-1]
         before_last = gradients.expect_last if last else None
-        compute = partial(outcomes_of, learner, turn, sums, source.seed, options.precision, before_last)
+        if two_passes is None:
+            compute = partial(outcomes_of, learner, turn, sums, source.seed, options.precision, before_last)
+        else:
+            compute = partial(two_passes.propagate, turn, before_last)
         splits, outcomes = split_to_fit(compute, gradients.start_again, splits=splits, rows=source.micro_batch_rows)
         for objective, outcome in outcomes:
             sums.add(objective, outcome)
         gradients.end_round()
     gradients.settle()
     return splits
+
+
+def compare_examples(
+    learner: Module,
+    objective: CoupledObjective[Any, Any],
+    source: Source,
+    step: int,
+    micro_batches: Sequence[MicroBatch],
+    sums: Sums,
+    world: World,
+    options: StepOptions,
+) -> tuple[int, TwoPasses]:
+    """The loss of a step that compares its examples with each other; what is left to do is to propagate it."""
+
+    def seed_of(micro_batch: MicroBatch, chunk: int) -> int:
+        return micro_batch_seed(source.seed, micro_batch.number, chunk)
+
+    alone = source.micro_batches == 1
+    two_passes = TwoPasses(learner, objective, seed_of, options.precision, alone=alone)
+    splits, rows = split_to_fit(
+        partial(two_passes.represent, micro_batches),
+        lambda: None,
+        splits=options.splits,
+        rows=source.micro_batch_rows,
+    )
+    numbers = [planned_batch.number for planned_batch in source.plan_step(step)]
+    outcome = two_passes.compare(rows, micro_batches, numbers, sums, world)
+    if world.first:  # every process has the loss of the whole step, which is counted once
+        sums.add(objective, outcome)
+    return splits, two_passes
 
 
 def outcomes_of(

@@ -162,7 +162,7 @@ def index(
     settings = IndexSettings(
         model=str(asked.path.resolve()),
         model_sha256=asked.encoder_digest,
-        tuned=is_tuned(asked.path),
+        tuned=is_tuned(asked.path) or asked.head == "sparse",
         pooling=chosen_pooling(asked.path, pooling),
         dimensions=dimensions,
         whiten=whiten,
@@ -170,10 +170,13 @@ def index(
         passage=size,
         overlap=size // 5 if overlap is None else overlap,
         faiss=faiss,
+        head=asked.head,
     )
+    if asked.head == "sparse" and (faiss or whiten or dimensions or pooling):
+        raise BadInput("--faiss, --whiten, --dimensions and --pooling are for vectors; this model weighs words")
     source = Path(corpus[0])
     records = read_records(source, field)
-    made = create_index(asked.encoder, records, Path(out), settings, source=_source(source, field))
+    made = create_index(asked.index_encoder, records, Path(out), settings, source=_source(source, field))
     return _indexed(made, made.manifest["documents"], 0, begun)
 
 
@@ -197,7 +200,7 @@ def _change_index(
         opened = remove_documents(opened, set(remove))
     before = opened.manifest["documents"]
     if add is not None:
-        opened = add_documents(asked.encoder, read_records(add, field), opened, source=_source(add, field))
+        opened = add_documents(asked.index_encoder, read_records(add, field), opened, source=_source(add, field))
     return _indexed(opened, opened.manifest["documents"] - before, len(set(remove)), begun)
 
 
@@ -207,7 +210,7 @@ def search(
     index: Location,
     /,
     *queries: str,
-    by: Literal["bm25", "dense", "fused"] | None = None,
+    by: Literal["bm25", "dense", "sparse", "fused"] | None = None,
     top: int = 10,
     exact: bool = False,
     encoder: Location | None = None,
@@ -220,8 +223,8 @@ def search(
 
     By the words they share (bm25, which asks no model), by vectors (dense), or by both (fused). A masked language
     model that was not tuned for search searches badly by its vectors: for such a one bm25 is the default, and dense is
-    there to be compared. Tuning for retrieval is not a command here yet; an encoder that was tuned elsewhere, in the
-    layout of sentence-transformers, is taken as it is, and then fused is the default.
+    there to be compared. unmask tune retrieve tunes one; an encoder that was tuned elsewhere, in the layout of
+    sentence-transformers, is taken as it is; and then fused is the default.
 
     Args:
         index: An index made by `unmask index`.

@@ -25,11 +25,15 @@ DESCRIPTIONS = ("run.json", "trials.json", "few.json")  # of a run directory, by
 TABLES = (".csv", ".tsv")
 TOGETHER = 512  # rows of a table that are answered together
 COLUMNS = (".conll", ".iob", ".iob2", ".bio")
+OPTIONS = {
+    "similarity": ("loss",),
+    "retrieve": ("head", "hard", "dimensions", "sparsity"),
+}  # that one task has and others have not
 
 
 @verb
 def tune(
-    task: Literal["classify", "tag", "answer"],
+    task: Literal["classify", "tag", "answer", "similarity", "retrieve"],
     model: Location | None = None,
     train: Location | None = None,
     /,
@@ -56,6 +60,11 @@ def tune(
     layer_decay: float | None = None,
     lora: int | None = None,
     sets: float | None = None,
+    loss: Literal["cosent", "cosine"] | None = None,
+    head: Literal["dense", "sparse"] | None = None,
+    hard: int | None = None,
+    dimensions: str | None = None,
+    sparsity: float | None = None,
     seed: int | None = None,
     resume: Location | bool = False,
     save_seconds: float | None = None,
@@ -69,28 +78,31 @@ def tune(
 
     classify: one label for each text or pair of texts or, where labels are lists, any number; examples are JSONL, CSV
     or TSV. tag: entities in texts; examples are columns (CoNLL: IOB1, IOB2, IOBES or BILOU) or JSONL. answer: the
-    stretch of a text that answers a question, or none; examples are SQuAD 1.1 or 2.0. The moment that does best on
-    --dev is kept, and what is to be calibrated is there; --test is looked at once, beside baselines, with intervals.
-    Long texts are read in windows. Ctrl-C saves and stops; unmask tune TASK --resume RUN goes on. The
-    model loads in transformers, and unmask predict asks it.
+    stretch of a text that answers a question, or none; examples are SQuAD 1.1 or 2.0. similarity: how alike two texts
+    are; examples are scored pairs. retrieve: which documents answer a query; a folder as BEIR has it, or pairs of query
+    and passage. The moment that does best on --dev is kept, and what is to be calibrated is there; --test is looked at
+    once, beside baselines, with intervals. Long texts are read in windows. Ctrl-C saves and stops; unmask tune TASK
+    --resume RUN goes on. The model loads in transformers or sentence-transformers, and unmask predict asks it.
 
     Args:
-        task: What is learnt: classify, tag or answer.
+        task: What is learnt: classify, tag, answer, similarity or retrieve.
         model: A run, any directory with an encoder of transformers, or a name on the hub: org/name, or hf:name.
-        train: The examples to learn from.
+        train: The examples to learn from; of retrieve also a folder with corpus.jsonl, queries.jsonl and qrels/.
         out: The run directory to write.
         dev: Examples that choose the best moment; without them a tenth of train is held out.
         test: Examples that nothing is chosen on.
         text_field: The field that holds the text; if not given its name tells. Of columns a number, 1 if not given.
         pair_field: The field that holds the second text of a pair.
-        label_field: The field that holds the label, the list of labels, the tags or the spans. Of columns a number.
+        label_field: The field that holds the label, the list of labels, the tags, the spans or the score of a pair. Of
+            columns a number.
         group_field: A field whose groups are held out whole, such as an author or a document.
         start: What to start from: pretrained (if not given), or scratch, the same architecture with fresh weights.
         lr: The learning rate at its height, 3e-5 · (768 / width)² and at most 1e-3 if not given; or several, as
             1e-4,3e-4, of which dev chooses.
         seeds: How many seeds to try; test figures are given with their mean and spread, and dev chooses the model.
         folds: Judge every example by a model that has not seen it, each leaving out one of so many parts; 5 if not
-            given where there are fewer than 500 examples and neither dev nor test, 0 for none.
+            given where there are fewer than 500 examples and neither dev nor test, 0 for none. Of retrieve each query,
+            3 if not given where there is no training split.
         few: Learn from so many examples of each label, drawn several times: by a head, by pairs and by patterns.
         draws: How often they are drawn, 5 if not given.
         patterns: JSON lines with a pattern, as {"pattern": "{text} It was [MASK]."}, or with words for labels, as
@@ -103,6 +115,12 @@ def tune(
         layer_decay: How many times the rate of the layer above a layer learns at, 0.9 if not given; 1 for the same.
         lora: Learn matrices of this rank beside those of the model, which stay as they are (LoRA); 8 is usual.
         sets: Give each text a set of labels too that has the true one in it for this share of unseen texts, as 0.9.
+        loss: Of similarity: cosent, which orders pairs (if not given), or cosine, which makes the cosine the score.
+        head: Of retrieve: dense, a vector for each text (if not given), or sparse, words weighted by the masked-LM
+            head.
+        hard: Of retrieve: hard negatives of each answer, by words and by the model before, 1 if not given.
+        dimensions: Of retrieve: numbers that vectors may be cut to, such as 256,128,64.
+        sparsity: Of retrieve --head sparse: times the published weights of what makes words rare, 1 if not given.
         seed: Where the head, the order and what is held out come from; 0 if not given.
         resume: The run to go on with; what it was begun with need not be said again.
         save_seconds: How often to save a checkpoint, 120 if not given.
@@ -121,6 +139,8 @@ def tune(
     if not goes_on:
         _check_places(task, places)
     rates = _rates_of(lr)
+    options = {"loss": loss, "head": head, "hard": hard, "dimensions": _sizes(dimensions), "sparsity": sparsity}
+    _check_options(task, options)
     given = given_settings(
         text=text_field,
         pair=pair_field,
@@ -136,6 +156,7 @@ def tune(
         layer_decay=layer_decay,
         lora=lora,
         sets=sets,
+        options=given_settings(**options) or None,
         seed=seed,
         seconds=save_seconds,
         reproducible=reproducible or None,
@@ -202,6 +223,8 @@ def _plan_of(task: str, places: dict[str, Path], rates: list[float], seeds: int 
 
     if folds is None and not {"dev", "test"} & places.keys() and 0 < TASKS[task].count(places["train"]) < FEW:
         folds = FOLDS
+    if folds is None and not {"dev", "test"} & places.keys():
+        folds = TASKS[task].folds(places["train"])
     return planned(task, rates, seeds, folds)
 
 
@@ -221,6 +244,28 @@ def _start_directory(model: Path, revision: str | None) -> Path:
     from unmask.models.locate import model_directory
 
     return model_directory(model, revision)
+
+
+def _sizes(dimensions: str | None) -> tuple[int, ...] | None:
+    """Numbers with commas between.
+
+    >>> _sizes("256, 64")
+    (256, 64)
+    """
+    if dimensions is None:
+        return None
+    try:
+        return tuple(int(size) for size in dimensions.split(","))
+    except ValueError:
+        raise BadInput(f"--dimensions {dimensions}: give numbers with commas between, such as 256,128,64") from None
+
+
+def _check_options(task: str, options: dict[str, Any]) -> None:
+    """Refuse a setting that another task has."""
+    for name, value in options.items():
+        if value is not None and name not in OPTIONS.get(task, ()):
+            owner = next(owner for owner, names in OPTIONS.items() if name in names)
+            raise BadInput(f"--{name}: is a setting of tune {owner}, not of {task}; leave it out")
 
 
 def _check_places(task: str, places: dict[str, Path]) -> None:
@@ -255,7 +300,7 @@ def predict(
     precision: Literal["float32", "bfloat16", "float16"] = "float32",
     revision: str | None = None,
 ) -> Iterator[Prediction | Written]:
-    """Ask a tuned model: the labels of texts, their entities, answers to questions.
+    """Ask a tuned model: labels, entities, answers, how alike texts are.
 
     Pairs, and questions with their contexts, come as JSON lines with the two fields that the model was tuned on, or as
     two texts after each other. Texts that are longer than the model takes are read in windows. Lines that cannot be

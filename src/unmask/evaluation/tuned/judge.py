@@ -15,6 +15,8 @@ from unmask.evaluation.tuned.answer import answer_headline, judge_answerer
 from unmask.evaluation.tuned.classify import headline_of, judge_classifier, judge_folds
 from unmask.evaluation.tuned.leaks import Leaks, find_leaks
 from unmask.evaluation.tuned.measured import note_measurement
+from unmask.evaluation.tuned.retrieve import judge_retrieval_folds, judge_retriever, retrieval_headline
+from unmask.evaluation.tuned.similarity import judge_pair_scorer, pair_headline
 from unmask.evaluation.tuned.tag import judge_tagger, tag_headline
 from unmask.files import sha256_of, write_json
 from unmask.results import Overlap, SeedSpread, Tuned, TunedTrial, to_plain
@@ -39,6 +41,8 @@ JUDGES = {
     "classify": Judge(judge_classifier, headline_of, judge_folds),
     "tag": Judge(judge_tagger, tag_headline),
     "answer": Judge(judge_answerer, answer_headline),
+    "similarity": Judge(judge_pair_scorer, pair_headline),
+    "retrieve": Judge(judge_retriever, retrieval_headline, judge_retrieval_folds),
 }
 
 

@@ -1,18 +1,20 @@
 """A model as sentence-transformers has it: its files, how its vectors are pooled, and that they have length 1.
 
-In: a model directory. Out: a directory that `SentenceTransformer` loads, whose vectors are those of `unmask embed`.
+In: an encoder with its tokenizer. Out: a directory that `SentenceTransformer` loads, whose vectors are those of
+`unmask embed`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from unmask.files import json_text
-from unmask.inference.export.graph import Pooling
 from unmask.tokens.tokenizer.load import save_tokenizer
 
+Pooling = Literal["mean", "first"]
 MODULES = (("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize"))
 
 

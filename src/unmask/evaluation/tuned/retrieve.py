@@ -1,0 +1,199 @@
+"""How well a tuned model finds documents, beside what simpler ways come to, with intervals over queries.
+
+In: a tuning that is finished, and queries to be judged by. Out: `JudgedRetrieval`. The documents are indexed and
+searched as `unmask index` and `unmask search` do it. Where there are folds, each query is searched for by the model of
+the fold that has not seen it. The ways:
+
+    this model                 by its vectors, or by its weighted words
+    this model with BM25       both, by reciprocal ranks (k = 60)
+    BM25                       by words
+    frozen vectors             by the vectors of the model before tuning
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from unmask.evaluation.intervals import mean_figure, within
+from unmask.evaluation.tuned.answers import write_answers
+from unmask.evaluation.tuned.leaks import Leaks, find_leaks
+from unmask.inference.corpus_records import TextRecord
+from unmask.inference.index import PASSAGE, Index, IndexSettings, create_index
+from unmask.inference.model import Model
+from unmask.inference.search import By, search_index
+from unmask.inference.sentence_layout import chosen_pooling
+from unmask.inference.word_weights import is_sparse_model
+from unmask.progress import task
+from unmask.records import Reals
+from unmask.results import JudgedRetrieval, QueryError, RetrievalWay, Searched
+from unmask.tasks.retrieve.collection import Collection, JudgedQueries
+from unmask.tasks.retrieve.learning import Retrieving
+from unmask.tasks.retrieve.measures import measure_rankings
+from unmask.tasks.tune import TunedRun
+from unmask.tasks.tuned_model import TunedModel
+
+ERRORS = 20  # the worst of the queries
+DEPTH = 100  # documents that are ranked
+SHOWN = 5  # documents that are kept of each query
+MODEL, FUSED, WORDS, FROZEN = "this model", "this model with BM25", "BM25", "frozen vectors"
+
+Rankings = dict[str, list[str]]  # documents by the id of the query, best first
+
+
+@dataclass(frozen=True)
+class QueryAnswers:
+    """What was found for queries, by each way of searching."""
+
+    queries: JudgedQueries
+    rankings: dict[str, Rankings]
+    leaked: int
+
+    @property
+    def figures(self) -> dict[str, dict[str, Reals]]:
+        """By way and by measure, a figure for each query."""
+        examples = self.queries.examples
+        return {
+            name: measure_rankings([query.grades for query in examples], [found[query.id] for query in examples])
+            for name, found in self.rankings.items()
+        }
+
+
+def judge_retriever(tuned: TunedRun, retriever: TunedModel, leaks: Leaks) -> JudgedRetrieval:
+    """Figures on the test queries of a tuning, those of the baselines on the same, and what leaked."""
+    answers = ask_queries(tuned, retriever.directory, leaks)
+    figures = answers.figures[MODEL]
+    columns = {
+        "line": list(range(1, len(answers.queries) + 1)),
+        "query": [query.id for query in answers.queries.examples],
+        "score": figures["ndcg_10"].tolist(),
+        "found": [answers.rankings[MODEL][query.id][:SHOWN] for query in answers.queries.examples],
+    }
+    write_answers(tuned.run.path, columns)
+    return judged_answers(answers, tuned.learnt.collection)
+
+
+def judge_retrieval_folds(folds: Sequence[TunedRun]) -> JudgedRetrieval:
+    """Figures on all queries, each judged by a model that has not seen it."""
+    parts = []
+    for tuned in folds:
+        learnt: Retrieving = tuned.learnt
+        leaks = find_leaks("fold", learnt.texts_of(tuned.test), learnt.texts_of(learnt.train), learnt.start)
+        parts.append(ask_queries(tuned, tuned.run.path / "model", leaks))
+    first = parts[0].queries
+    everyone = JudgedQueries(first.path, tuple(q for part in parts for q in part.queries.examples), first.digest)
+    rankings = {
+        way: {name: found for part in parts for name, found in part.rankings[way].items()} for way in parts[0].rankings
+    }
+    answers = QueryAnswers(everyone, rankings, sum(part.leaked for part in parts))
+    return judged_answers(answers, folds[0].learnt.collection)
+
+
+def retrieval_headline(tuned: TunedRun, retriever: TunedModel) -> float:
+    """The figure that chooses, on test queries."""
+    test: JudgedQueries = tuned.test
+    own: By = "sparse" if tuned.learnt.options.head == "sparse" else "dense"
+    found = search_ways(retriever.directory, tuned.learnt.collection, test, {MODEL: own})[MODEL]
+    figures = measure_rankings([query.grades for query in test.examples], [found[query.id] for query in test.examples])
+    return float(figures["ndcg_10"].mean())
+
+
+def ask_queries(tuned: TunedRun, directory: Path, leaks: Leaks) -> QueryAnswers:
+    """Search for queries with a model, and by the baselines."""
+    learnt: Retrieving = tuned.learnt
+    queries: JudgedQueries = tuned.test
+    own: By = "sparse" if learnt.options.head == "sparse" else "dense"
+    rankings = search_ways(directory, learnt.collection, queries, {MODEL: own, FUSED: "fused"})
+    before: By = "sparse" if is_sparse_model(learnt.start) else "dense"
+    rankings |= search_ways(learnt.start, learnt.collection, queries, {WORDS: "bm25", FROZEN: before})
+    return QueryAnswers(queries, rankings, leaks.count)
+
+
+def judged_answers(answers: QueryAnswers, collection: Collection) -> JudgedRetrieval:
+    """What was found, as figures with intervals."""
+    figures = answers.figures
+    ways = {name: judged_way(name, each) for name, each in figures.items()}
+    own = ways.pop(MODEL)
+    return JudgedRetrieval(
+        data=answers.queries.path,
+        queries=len(answers.queries),
+        documents=len(collection.documents),
+        ndcg_10=own.ndcg_10,
+        mrr_10=own.mrr_10,
+        recall_100=own.recall_100,
+        baselines=tuple(ways.values()),
+        leaked=answers.leaked,
+        errors=tuple(worst_queries(answers.queries, figures[MODEL]["ndcg_10"], answers.rankings[MODEL])),
+    )
+
+
+def search_ways(
+    directory: Path, collection: Collection, queries: JudgedQueries, ways: dict[str, By]
+) -> dict[str, Rankings]:
+    """By name, what each way of searching finds with a model."""
+    model = Model(directory, None, "float32")
+    with TemporaryDirectory(prefix="unmask-judging-") as folder:
+        index = index_documents(model, collection, Path(folder) / "index")
+        with task(f"Searching with {directory}", total=len(ways)) as step:
+            rankings = {}
+            for name, by in ways.items():
+                found = search_documents(model, index, queries.texts, by)
+                rankings[name] = {
+                    query.id: [hit.document for hit in each.hits]
+                    for query, each in zip(queries.examples, found, strict=True)
+                }
+                step(1)
+    return rankings
+
+
+def index_documents(model: Model, collection: Collection, path: Path) -> Index:
+    """The documents of a collection as `unmask index` makes an index of them."""
+    encoder = model.index_encoder
+    size = min(PASSAGE, encoder.room or PASSAGE)
+    settings = IndexSettings(
+        model=str(model.path.resolve()),
+        model_sha256=model.encoder_digest,
+        tuned=True,
+        pooling=chosen_pooling(model.path, None),
+        passage=size,
+        overlap=size // 5,
+        head=model.head,
+    )
+    records = (TextRecord(name, text) for name, text in collection.documents.items() if text)
+    return create_index(encoder, records, path, settings, source={})
+
+
+def search_documents(model: Model, index: Index, queries: Sequence[str], by: By) -> list[Searched]:
+    """The documents that are found for each query."""
+    if by == "bm25":
+        return search_index(index, queries, None, by=by, top=DEPTH)
+    return model.search_open(index, queries, by=by, top=DEPTH)
+
+
+def judged_way(name: str, figures: dict[str, Reals]) -> RetrievalWay:
+    """A way of searching with its figures, each with its interval over queries."""
+    return RetrievalWay(
+        name=name,
+        **{
+            measure: within(mean_figure(values, np.arange(len(values))), 0.0, 1.0)
+            for measure, values in figures.items()
+        },
+    )
+
+
+def worst_queries(queries: JudgedQueries, figures: Reals, rankings: Rankings) -> list[QueryError]:
+    """The twenty queries that are answered worst, to be read: some will have answers that nobody has judged."""
+    return [
+        QueryError(
+            id=query.id,
+            text=query.text,
+            ndcg_10=float(figures[number]),
+            answers=query.answers,
+            said=tuple(rankings[query.id][:SHOWN]),
+        )
+        for number, query in ((n, queries.examples[n]) for n in np.argsort(figures, kind="stable")[:ERRORS].tolist())
+    ]

@@ -1,0 +1,1 @@
+"""Queries with relevant documents to a model that finds them."""

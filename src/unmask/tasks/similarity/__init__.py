@@ -1,0 +1,1 @@
+"""Pairs of texts with scores to a model whose cosines follow them."""
