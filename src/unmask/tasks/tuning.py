@@ -7,7 +7,7 @@ Resume, signals, many processes, precision, budgets and the best moment are the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -55,8 +55,9 @@ class Tuning(ABC):
 
     start: Path  # the model directory
     settings: TuneSettings
-    train: Sized  # the examples to learn from
-    dev: Sized  # the examples that choose the moment
+    train: Any  # the examples to learn from
+    dev: Any  # those that choose the moment
+    given_dev: bool  # else it is a part of the examples
 
     @property
     @abstractmethod
@@ -89,9 +90,15 @@ class Tuning(ABC):
         """What the run is known by beside its settings and its start: fields, labels, digests of the examples."""
 
     @property
-    @abstractmethod
+    def digests(self) -> dict[str, str | None]:
+        """The SHA-256 of the examples; none of a dev that is a part of them."""
+        return {"train": self.train.digest, "dev": self.dev.digest if self.given_dev else None}
+
+    @property
     def places(self) -> dict[str, str]:
         """Where the examples are, by name."""
+        given = {"train": self.train, **({"dev": self.dev} if self.given_dev else {})}
+        return {name: str(examples.path.resolve()) for name, examples in given.items()}
 
     @property
     @abstractmethod

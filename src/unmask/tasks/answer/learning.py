@@ -140,15 +140,8 @@ class AnswerTuning(Tuning):
         """Digests of the examples; the fields have fixed names."""
         return {
             "fields": {"text": QUESTION, "pair": CONTEXT, "label": None, "group": None},
-            "train": self.train.digest,
-            "dev": self.dev.digest if self.given_dev else None,
+            **self.digests,
         }
-
-    @property
-    def places(self) -> dict[str, str]:
-        """Where the examples are."""
-        given = {"train": self.train, **({"dev": self.dev} if self.given_dev else {})}
-        return {name: str(examples.path.resolve()) for name, examples in given.items()}
 
     @property
     def facts(self) -> dict[str, str]:

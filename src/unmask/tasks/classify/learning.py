@@ -161,16 +161,9 @@ class Classifying(Tuning):
         return {
             "fields": self.train.fields._asdict(),
             "labels": list(self.labels),
-            "train": self.train.digest,
-            "dev": self.dev.digest if self.given_dev else None,
+            **self.digests,
             **({} if self.fold is None else {"fold": self.fold}),
         }
-
-    @property
-    def places(self) -> dict[str, str]:
-        """Where the examples are."""
-        given = {"train": self.train, **({"dev": self.dev} if self.given_dev else {})}
-        return {name: str(examples.path.resolve()) for name, examples in given.items()}
 
     @property
     def facts(self) -> dict[str, str]:

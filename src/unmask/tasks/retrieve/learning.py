@@ -159,8 +159,7 @@ class Retrieving(SentenceTuning):
         return {
             "fields": {"text": self.fields[0], "pair": self.fields[1]},
             "options": {**asdict(self.options), "dimensions": list(self.options.dimensions)},
-            "train": self.train.digest,
-            "dev": self.dev.digest if self.given_dev else None,
+            **self.digests,
             "collection": dict(self.collection.digests),
             "fold": self.fold,
         }

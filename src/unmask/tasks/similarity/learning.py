@@ -102,15 +102,8 @@ class Comparing(SentenceTuning):
         return {
             "fields": self.train.fields._asdict(),
             "options": {"loss": self.loss},
-            "train": self.train.digest,
-            "dev": self.dev.digest if self.given_dev else None,
+            **self.digests,
         }
-
-    @property
-    def places(self) -> dict[str, str]:
-        """Where the pairs are."""
-        given = {"train": self.train, **({"dev": self.dev} if self.given_dev else {})}
-        return {name: str(pairs.path.resolve()) for name, pairs in given.items()}
 
     @property
     def figures(self) -> tuple[FigureTitle, ...]:

@@ -128,15 +128,8 @@ class TagTuning(Tuning):
         return {
             "fields": {**self.train.fields._asdict(), "pair": None},
             "labels": list(self.labels),
-            "train": self.train.digest,
-            "dev": self.dev.digest if self.given_dev else None,
+            **self.digests,
         }
-
-    @property
-    def places(self) -> dict[str, str]:
-        """Where the examples are."""
-        given = {"train": self.train, **({"dev": self.dev} if self.given_dev else {})}
-        return {name: str(examples.path.resolve()) for name, examples in given.items()}
 
     @property
     def facts(self) -> dict[str, str]:
