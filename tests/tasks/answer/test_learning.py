@@ -142,8 +142,8 @@ def test_what_cannot_be_done_is_told_plainly(
     with pytest.raises(BadInput, match="--sets: sets are of the labels of texts, and answer has none"):
         unmask.tune("answer", start, question_files["train"], sets=0.9, out=tmp_path / "run")
     content = json.loads(question_files["train"].read_text())
-    content["data"][0]["paragraphs"][0]["qas"][0]["question"] = "the " * 40
+    content["data"][0]["paragraphs"][0]["qas"][0]["question"] = "the " * 50
     (tmp_path / "train.json").write_text(json.dumps(content))
-    with pytest.raises(BadInput, match=r"question '0-0-0': the question has 40 tokens, and rows of 64 have"):
+    with pytest.raises(BadInput, match=r"question '0-0-0': the question has 50 tokens, and rows of 64 have"):
         unmask.tune("answer", start, tmp_path / "train.json", out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
