@@ -55,6 +55,12 @@ def answerer_run(start: Path, question_files: dict[str, Path], tmp_path_factory:
     import unmask
 
     files = question_files
-    settings: dict[str, Any] = {"dev": files["dev"], "test": files["test"], "epochs": 12, "lr": 5e-3}
+    settings: dict[str, Any] = {
+        "dev": files["dev"],
+        "test": files["test"],
+        "epochs": 12,
+        "lr": 5e-3,
+        "layer_decay": 1.0,
+    }
     out = tmp_path_factory.mktemp("answerer") / "qa"
     return unmask.tune("answer", start, files["train"], out=out, precision="float32", save_seconds=0.0, **settings)

@@ -62,7 +62,7 @@ def test_bad_lines_are_told_and_the_others_answered(
     context = "of course nobody likes music again ."
     lines = [
         {"question": "the dog ?", "context": context},
-        {"question": "the " * 40, "context": context},
+        {"question": "the " * 50, "context": context},
         {"question": "the dog ?"},
         {"question": "the dog ?", "context": " "},
         {"question": "the king ?", "context": context},
@@ -70,7 +70,7 @@ def test_bad_lines_are_told_and_the_others_answered(
     (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     done = inside("predict", answerer_run.path, tmp_path / "x.jsonl", "--json")
     assert done.returncode == 3 and len(done.stdout.splitlines()) == 2
-    assert "line 2: the question has 40 tokens, and rows of 64 have room for 30" in done.stderr
+    assert "line 2: the question has 50 tokens, and rows of 64 have room for 45" in done.stderr
     assert "line 3: no field 'context'" in done.stderr and "line 4: an empty text has no answer" in done.stderr
     with pytest.raises(BadInput, match="pairs of texts: give JSON lines with the fields 'question' and 'context'"):
         unmask.predict(answerer_run.path, "one text")

@@ -78,5 +78,5 @@ def test_the_places_of_an_answer_are_marked_in_every_window_that_has_them(make_m
 
 def test_a_question_that_leaves_no_room_for_its_context_is_refused(make_model: Callable[..., Path]) -> None:
     reader = RowReader(load_tokenizer(make_model()), 24)
-    with pytest.raises(BadInput, match="the question has 20 tokens, and rows of 24 have room for 10"):
+    with pytest.raises(BadInput, match="the question has 20 tokens, and rows of 24 have room for 11"):
         read_rows(reader, ["the " * 20], ["music"])

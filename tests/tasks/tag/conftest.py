@@ -54,6 +54,12 @@ def tagger_run(start: Path, tagged_files: dict[str, Path], tmp_path_factory: pyt
     import unmask
 
     files = tagged_files
-    settings: dict[str, Any] = {"dev": files["dev"], "test": files["test"], "epochs": 12, "lr": 5e-3}
+    settings: dict[str, Any] = {
+        "dev": files["dev"],
+        "test": files["test"],
+        "epochs": 12,
+        "lr": 5e-3,
+        "layer_decay": 1.0,
+    }
     out = tmp_path_factory.mktemp("tagger") / "entities"
     return unmask.tune("tag", start, files["train"], out=out, precision="float32", save_seconds=0.0, **settings)

@@ -17,7 +17,9 @@ from unmask.errors import BadInput, Interrupted
 from unmask.files import sha256_of
 from unmask.tasks.settings import TuneSettings
 from unmask.tasks.tag.learning import TagTuning, tagging_of
+from unmask.tasks.tag.schemes import lenient_spans, strict_spans
 from unmask.tasks.tag.tagged import read_tagged
+from unmask.tasks.tag.tagger import Tagger
 from unmask.training.machine.distributed import ALONE
 from unmask.training.session import Session
 from unmask.training.step import take_step
@@ -60,15 +62,22 @@ def test_micro_batches_change_no_loss(start: Path, tagged_files: dict[str, Path]
     assert losses[0] == pytest.approx(losses[1], rel=2e-4) and losses[0][0] == pytest.approx(losses[1][0], rel=1e-6)
 
 
-def test_stock_transformers_finds_the_same_entities_in_short_texts(
+def test_stock_transformers_finds_the_same_entities_in_short_texts_where_tags_are_well_formed(
     tagger_run: unmask.Tuned, tagged_files: dict[str, Path]
 ) -> None:
-    tagger = pipeline("token-classification", model=str(tagger_run.model), aggregation_strategy="first", device="cpu")
-    assert tagger.model.config.id2label[1] == "B-LOC"
+    stock = pipeline("token-classification", model=str(tagger_run.model), aggregation_strategy="first", device="cpu")
+    assert stock.model.config.id2label[1] == "B-LOC"
     texts = [each.text for each in read_tagged(tagged_files["test"]).examples]
-    for text, ours in zip(texts, unmask.predict(tagger_run.path, *texts), strict=True):
-        theirs = [(each["start"], each["end"], each["entity_group"]) for each in tagger(text)]
-        assert theirs == [(each.start, each.end, each.label) for each in ours.entities]  # type: ignore[union-attr]
+    tagger = Tagger(tagger_run.path)
+    compared = 0
+    for text, ours in zip(texts, tagger.tag(tagger.read(texts)), strict=True):
+        alone = [tagger.decoder.tags[number] for number in ours.probabilities.argmax(1)]
+        if strict_spans(alone) != lenient_spans(alone):
+            continue  # the pipeline takes each tag for itself
+        theirs = [(each["start"], each["end"], each["entity_group"]) for each in stock(text)]
+        assert theirs == [tuple(span) for span in ours.spans]
+        compared += 1
+    assert compared >= 45
     assert "unmask predict" in (tagger_run.model / "README.md").read_text()
 
 
@@ -115,7 +124,7 @@ def test_byte_level_words_are_learnt_with_their_spaces(
     make_model: Callable[..., Path], tagged_files: dict[str, Path], tmp_path: Path
 ) -> None:
     model = make_model("roberta", "bpe", hidden_dropout_prob=0.0, initializer_range=0.1)
-    settings: dict[str, Any] = {"dev": tagged_files["dev"], "epochs": 12, "lr": 5e-3, "precision": "float32"}
+    settings: dict[str, Any] = {"dev": tagged_files["dev"], "epochs": 12, "lr": 5e-3, "layer_decay": 1.0}
     tuned = unmask.tune("tag", model, tagged_files["train"], out=tmp_path / "run", **settings)
     assert tuned.figures["f1"] > 0.9
 

@@ -22,6 +22,8 @@ from unmask.tasks.text_rows import TextRows
 from unmask.tokens.tokenizer.encode import EncodedText, encode
 from unmask.tokens.windows import read_windows
 
+AROUND = 16  # tokens of the context that a row has at the least
+
 
 @dataclass(frozen=True, eq=False)
 class QuestionRows:
@@ -39,8 +41,9 @@ class QuestionRows:
 
 
 def question_room(reader: RowReader) -> int:
-    """The tokens that a question may have: half of what a row has for texts."""
-    return (reader.length - reader.frames[True].size) // 2
+    """The tokens that a question may have: all but a few that are left for the context."""
+    room = reader.length - reader.frames[True].size
+    return room - min(AROUND, room // 2)
 
 
 def long_question(reader: RowReader, tokens: int) -> BadInput | None:
