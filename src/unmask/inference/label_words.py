@@ -34,6 +34,11 @@ class SideWord(NamedTuple):
     word: ContextWord
 
 
+def is_word(spelt: str) -> bool:
+    """Whether there are letters or digits in it; else it is a sign."""
+    return any(map(str.isalnum, spelt))
+
+
 @dataclass(frozen=True)
 class LabelledSides:
     """A text, or a pair of texts, as a classifier reads it."""

@@ -19,6 +19,7 @@ from unmask.inference.blank_row import make_row
 from unmask.inference.blanks import Blank, BlankText
 from unmask.inference.explain import ContextWord
 from unmask.inference.inquiry import Search, run_searches
+from unmask.inference.label_words import is_word
 from unmask.inference.propose import Proposal, Proposer
 from unmask.inference.spelling import speller
 from unmask.models.load import load_model
@@ -55,8 +56,8 @@ class Replacer:
         return cls(start, Proposer(lm, speller(lm), token_boundaries(lm.tokenizer), None, range(1, 2)))
 
     def replacements(self, text: BlankText, words: Sequence[ContextWord], count: int) -> list[list[WordReplacement]]:
-        """For each word the likeliest that could stand in its place, the word itself perhaps among them."""
-        counts = [count if _is_word(text, word) else SIGNS * count for word in words]
+        """For each word the likeliest that could stand in its place, a sign for a sign, itself perhaps among them."""
+        counts = [count if is_word(_spelling(text, word)) else SIGNS * count for word in words]
         searches = [self._search(text, word, many) for word, many in zip(words, counts, strict=True)]
         found = run_searches(self.proposer.lm, searches, title="Asking what could stand there")
         replacements = []
@@ -65,13 +66,13 @@ class Replacer:
                 WordReplacement(self.proposer.spell(*each.pieces).strip(), exp(each.log_probability))
                 for each in proposals
             ]
-            alike = [each for each in spelt if any(map(str.isalnum, each.spelt)) == _is_word(text, word)]
+            alike = [each for each in spelt if is_word(each.spelt) == is_word(_spelling(text, word))]
             replacements.append((alike or spelt)[:count])
         return replacements
 
     def _search(self, text: BlankText, word: ContextWord, count: int) -> Search[list[Proposal]]:
         blank = Blank(place=word.begin, before=None, after=None)  # a sign may stand anywhere
-        if _is_word(text, word):
+        if is_word(_spelling(text, word)):
             before, after = text.plain[: word.first][-2:], text.plain[word.last :][:1]
             blank = replace(blank, before=before, after=after, word=True)
         others: dict[int, tuple[int, ...]] = dict.fromkeys(range(word.begin + 1, word.end), ())
@@ -79,9 +80,8 @@ class Replacer:
         return self.proposer.propose(row, row.hidden, 0, count)
 
 
-def _is_word(text: BlankText, word: ContextWord) -> bool:
-    """Whether there are letters or digits in it: a word stands for a word, a sign for a sign."""
-    return any(map(str.isalnum, text.plain[word.first : word.last]))
+def _spelling(text: BlankText, word: ContextWord) -> str:
+    return text.plain[word.first : word.last]
 
 
 def start_of(directory: Path) -> Path:
