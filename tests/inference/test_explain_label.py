@@ -84,6 +84,16 @@ def test_of_a_long_text_all_is_read_and_what_matters_most_is_replaced(tune_words
     assert "dog" in {word.word for word in result.words}
 
 
+def test_of_a_very_long_text_stretches_are_hidden_first_and_the_word_that_decides_is_found(
+    tune_words: Tune, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SCREENED", 40)
+    text = "music and music again. " * 12 + "nobody sees the dog and the dog. " + "music and music again. " * 12
+    result = explained(tune_words(), text, words=4, changes=0)
+    assert len(result.words) == 4 and result.left_out == 5 * 24 + 8 - 4
+    assert "dog" in {word.word for word in result.words}
+
+
 def test_both_texts_of_a_pair_are_explained(tune_words: Tune) -> None:
     result = explained(tune_words(pairs=True), "nobody likes music.", "the dog again.")
     assert result.pair == "the dog again." and {word.second for word in result.words} == {False, True}

@@ -58,6 +58,12 @@ def test_no_change_that_the_flip_can_do_without_stays(asked: AskedLabel) -> None
         assert said.labels != flip.labels
 
 
+def test_signs_are_not_changed(asked: AskedLabel) -> None:
+    sides = LabelledSides.read(asked.classifier, ("the dog again.",))
+    words = {sides.spelling(word): word for word in sides.words}
+    assert find_flip(asked, sides, {words["."]: ["river", "sea"]}, np.array([9.0]), 2) is None
+
+
 def test_a_word_that_is_left_out_takes_its_space_and_never_the_whole_text(asked: AskedLabel) -> None:
     sides = LabelledSides.read(asked.classifier, ("dog cat.",))
     words = {sides.spelling(word): word for word in sides.words}

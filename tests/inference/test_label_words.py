@@ -50,7 +50,7 @@ def test_a_hidden_word_is_a_mask_for_each_of_its_pieces(tune_words: Tune) -> Non
     sides = LabelledSides.read(classifier, ("the zebrabridge sees.",))
     mask = classifier.reader.vocabulary.mask
     for word in sides.words:
-        (ids,) = sides.hidden(word, mask)
+        (ids,) = sides.hidden([word], mask)
         changed = np.flatnonzero(ids != sides.encoded[0].ids)
         assert changed.tolist() == list(range(word.word.begin, word.word.end)) and (ids[changed] == mask).all()
     assert max(word.word.end - word.word.begin for word in sides.words) > 1

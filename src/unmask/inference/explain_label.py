@@ -7,7 +7,7 @@ occlusion with a language model (OLM, Harbecke & Alt 2020): the relevance of wor
 
 over the likeliest replacements w, whose probabilities are divided anew among them. Where the start is gone, or has no
 mask head, words are hidden by the mask or, where there is none, deleted: texts that no training has seen, and it is
-said. Of a long text every word is hidden first, and those that matter most are replaced.
+said. Of a long text words are hidden first, all or stretches of them, and those that matter most are replaced.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ REPLACEMENTS = 10  # tried in the place of a word
 FEWEST = 3
 WORK = 1 << 20  # tokens that the classifier is shown for one explanation, about
 WORDS = 64  # that are replaced, unless said otherwise
+SCREENED, STRETCH = 256, 8  # words that are hidden one by one; of more, stretches of so many are hidden first
 CHANGES = 5  # words that may be changed for another answer, unless said otherwise
 
 
@@ -136,18 +137,32 @@ class LabelExplainer:
         return AskedLabel(self.classifier, labels.index(name))
 
     def _chosen(self, asked: AskedLabel, sides: LabelledSides, most: int) -> tuple[list[SideWord], int]:
-        """The words that are told of, and how many others there are: of many those that matter most when hidden."""
+        """The words that are told of, and how many others there are: of many those that matter most when hidden.
+
+        Of very many, stretches are hidden first, and then the words of those that matter most.
+        """
         words = sides.words
-        if len(words) <= most:
-            return words, 0
-        relevance = self._taken_away(asked, sides, words).relevance
+        runs = [[word] for word in words]
+        if len(words) > SCREENED:
+            stretches = [words[begin : begin + STRETCH] for begin in range(0, len(words), STRETCH)]
+            kept = self._strongest(asked, sides, stretches, max(SCREENED, most) // STRETCH + 1)
+            runs = [[word] for stretch in kept for word in stretch]
+        if len(words) > most:
+            runs = self._strongest(asked, sides, runs, most)
+        return [word for run in runs for word in run], len(words) - len(runs)
+
+    def _strongest(
+        self, asked: AskedLabel, sides: LabelledSides, runs: Sequence[list[SideWord]], most: int
+    ) -> list[list[SideWord]]:
+        """Those of some runs of words that matter most when they are hidden, in the order of the text."""
+        relevance = self._taken_away(asked, sides, runs).relevance
         kept = np.sort(np.argsort(-np.abs(relevance), kind="stable")[:most])
-        return [words[number] for number in kept.tolist()], len(words) - most
+        return [runs[number] for number in kept.tolist()]
 
     def effects(self, asked: AskedLabel, sides: LabelledSides, words: Sequence[SideWord], count: int) -> WordEffects:
         """What so many other words in the place of each did to the label."""
         if self.replacer is None:
-            return self._taken_away(asked, sides, words)
+            return self._taken_away(asked, sides, [[word] for word in words])
         found: list[list[WordReplacement]] = []
         for side, text in enumerate(sides.encoded):
             found += self.replacer.replacements(text, [word.word for word in words if word.side == side], count)
@@ -171,15 +186,15 @@ class LabelExplainer:
             covered=float(np.mean([each.sum() for each in weights])),
         )
 
-    def _taken_away(self, asked: AskedLabel, sides: LabelledSides, words: Sequence[SideWord]) -> WordEffects:
-        """What the label loses where each word is hidden by the mask or, where there is none, left out."""
+    def _taken_away(self, asked: AskedLabel, sides: LabelledSides, runs: Sequence[list[SideWord]]) -> WordEffects:
+        """What the label loses where each run of words is hidden by the mask or, where there is none, left out."""
         whole = asked.of_texts([sides.sides])
         if self.mask is None:
-            answers = asked.of_texts([sides.rewritten({word: ""}) for word in words])
+            answers = asked.of_texts([sides.rewritten(dict.fromkeys(run, "")) for run in runs])
         else:
-            answers = asked.of_tokens([sides.hidden(word, self.mask) for word in words])
+            answers = asked.of_tokens([sides.hidden(run, self.mask) for run in runs])
         return WordEffects(
             relevance=whole.log_odds[0] - answers.log_odds,
             drop=whole.probability[0] - answers.probability,
-            candidates={word: [""] for word in words},
+            candidates={run[0]: [""] for run in runs},
         )

@@ -1,8 +1,9 @@
 """The smallest change of a text that makes a classifier say something else of it.
 
 In: what may stand in the place of each word, and how much each matters. Out: `Flip`, or none. Words that matter most
-are tried: first each alone, and of the changes that flip the answer the likeliest is taken; then one more at a time,
-the change that does most staying. What the flip does not need is taken back; the answer is that of the changed text.
+are tried, and no signs: first each alone, and of the changes that flip the answer the likeliest is taken; then one more
+at a time, the change that does most staying. What the flip does not need is taken back; the answer is that of the
+changed text.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from unmask.inference.label_words import AskedLabel, LabelledSides, SideWord
+from unmask.inference.label_words import AskedLabel, LabelledSides, SideWord, is_word
 from unmask.records import Reals
 from unmask.results import Flip, WordChange
 
@@ -29,8 +30,9 @@ def find_flip(
     """A change of at most so many words after which the label is said no more or, where it was not said, is said."""
     said = bool(asked.of_texts([sides.sides]).said[0])
     way = 1.0 if said else -1.0  # which way log-odds are to fall
-    order = np.argsort(-way * relevance, kind="stable")
-    words = [word for number, word in enumerate(candidates) if number in set(order[:TRIED].tolist())]
+    every = list(candidates)
+    order = [every[number] for number in np.argsort(-way * relevance, kind="stable").tolist()]
+    words = [word for word in order if is_word(sides.spelling(word))][:TRIED]
     changes: Changes = {}
     for _ in range(most):
         steps = [(word, by) for word in words if word not in changes for by in candidates[word]]

@@ -7,7 +7,7 @@ changed word changes the windows that it stands in, and no others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -32,6 +32,11 @@ class SideWord(NamedTuple):
 
     side: int
     word: ContextWord
+
+
+def is_word(spelt: str) -> bool:
+    """Whether there are letters or digits in it; else it is a sign."""
+    return any(map(str.isalnum, spelt))
 
 
 @dataclass(frozen=True)
@@ -78,11 +83,11 @@ class LabelledSides:
             texts[side] = before + by + after
         return tuple(texts)
 
-    def hidden(self, word: SideWord, mask: int) -> tuple[Ids, ...]:
-        """The tokens with a mask for each piece of a word."""
-        tokens = [text.ids for text in self.encoded]
-        tokens[word.side] = tokens[word.side].copy()
-        tokens[word.side][word.word.begin : word.word.end] = mask
+    def hidden(self, words: Iterable[SideWord], mask: int) -> tuple[Ids, ...]:
+        """The tokens with a mask for each piece of some words."""
+        tokens = [text.ids.copy() for text in self.encoded]
+        for side, word in words:
+            tokens[side][word.begin : word.end] = mask
         return tuple(tokens)
 
 

@@ -19,6 +19,7 @@ from unmask.inference.blank_row import make_row
 from unmask.inference.blanks import Blank, BlankText
 from unmask.inference.explain import ContextWord
 from unmask.inference.inquiry import Search, run_searches
+from unmask.inference.label_words import is_word
 from unmask.inference.propose import Proposal, Proposer
 from unmask.inference.spelling import speller
 from unmask.models.load import load_model
@@ -27,6 +28,7 @@ from unmask.runs.directory import read_sealed
 from unmask.tokens.tokenizer.boundaries import token_boundaries
 
 DESCRIPTIONS = ("run.json", "few.json")  # beside the model, with the place of its start
+SIGNS = 8  # times as many proposals are looked through where a sign is to be replaced: most are words
 GENERATIONS = 8  # tunings of tunings that are followed
 
 
@@ -54,27 +56,32 @@ class Replacer:
         return cls(start, Proposer(lm, speller(lm), token_boundaries(lm.tokenizer), None, range(1, 2)))
 
     def replacements(self, text: BlankText, words: Sequence[ContextWord], count: int) -> list[list[WordReplacement]]:
-        """For each word the likeliest that could stand in its place, the word itself perhaps among them."""
-        searches = [self._search(text, word, count) for word in words]
+        """For each word the likeliest that could stand in its place, a sign for a sign, itself perhaps among them."""
+        counts = [count if is_word(_spelling(text, word)) else SIGNS * count for word in words]
+        searches = [self._search(text, word, many) for word, many in zip(words, counts, strict=True)]
         found = run_searches(self.proposer.lm, searches, title="Asking what could stand there")
-        return [
-            [
+        replacements = []
+        for word, proposals in zip(words, found, strict=True):
+            spelt = [
                 WordReplacement(self.proposer.spell(*each.pieces).strip(), exp(each.log_probability))
                 for each in proposals
             ]
-            for proposals in found
-        ]
+            alike = [each for each in spelt if is_word(each.spelt) == is_word(_spelling(text, word))]
+            replacements.append((alike or spelt)[:count])
+        return replacements
 
     def _search(self, text: BlankText, word: ContextWord, count: int) -> Search[list[Proposal]]:
-        blank = Blank(
-            place=word.begin,
-            before=text.plain[: word.first][-2:],
-            after=text.plain[word.last :][:1],
-            word=any(map(str.isalnum, text.plain[word.first : word.last])),  # a word for a word, a sign for a sign
-        )
+        blank = Blank(place=word.begin, before=None, after=None)  # a sign may stand anywhere
+        if is_word(_spelling(text, word)):
+            before, after = text.plain[: word.first][-2:], text.plain[word.last :][:1]
+            blank = replace(blank, before=before, after=after, word=True)
         others: dict[int, tuple[int, ...]] = dict.fromkeys(range(word.begin + 1, word.end), ())
         row = make_row(self.proposer.lm, replace(text, blanks=(blank,)), (0,), shown=others)
         return self.proposer.propose(row, row.hidden, 0, count)
+
+
+def _spelling(text: BlankText, word: ContextWord) -> str:
+    return text.plain[word.first : word.last]
 
 
 def start_of(directory: Path) -> Path:
