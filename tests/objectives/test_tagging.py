@@ -61,6 +61,7 @@ def test_the_parts_of_a_batch_are_the_batch() -> None:
 def test_rows_computed_in_parts_have_the_same_gradients(
     make_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    torch.manual_seed(0)
     model = AutoModelForTokenClassification.from_pretrained(make_model(), num_labels=2).eval()
     gradients = []
     for at_once in (10_000, 3):
@@ -68,4 +69,5 @@ def test_rows_computed_in_parts_have_the_same_gradients(
         model.zero_grad()
         word_logits(model, batch(4))[:, 0].sum().backward()
         gradients.append(model.base_model.embeddings.word_embeddings.weight.grad.clone())
-    assert torch.allclose(*gradients, atol=1e-5) and gradients[0].abs().sum() > 0
+    largest = gradients[0].abs().max()
+    assert largest > 0 and (gradients[0] - gradients[1]).abs().max() < 1e-5 * largest
