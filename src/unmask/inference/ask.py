@@ -23,6 +23,7 @@ from unmask.records import Ids, Integers
 from unmask.tokens.bucket import batches_by_length
 
 TOKENS = 8_192  # in a forward pass, padding among them
+TOKENS_IN_CACHE = 1_024  # of rows without padding, on a CPU: what they take in memory stays at hand
 ROWS = 128  # and rows
 LOGITS = 1 << 26  # and logits: a position has one for every token of the vocabulary
 
@@ -45,7 +46,7 @@ def ask(
     lengths = [len(question.ids) for question in questions]
     most = max(1, LOGITS // lm.vocabulary.size)
     with task(title, total=len(questions)) if title else nullcontext() as step, torch.inference_mode():
-        for batch in batches_by_length(lengths, tokens=TOKENS, rows=ROWS):
+        for batch in batches_by_length(lengths, tokens=TOKENS_IN_CACHE if lm.rows else TOKENS, rows=ROWS):
             for part in _within(questions, batch.tolist(), most):
                 answers = _forward(lm, [questions[number] for number in part])
                 yield from zip(part, answers, strict=True)
@@ -69,6 +70,15 @@ def _within(questions: Sequence[Question], batch: list[int], most: int) -> Itera
 
 def _forward(lm: LoadedModel, questions: Sequence[Question]) -> list[Tensor]:
     """One pass: P×V for each question."""
+    logits = lm.rows.logits(*zip(*questions, strict=True)) if lm.rows else _padded_logits(lm, questions)
+    log_probabilities = logits.float().log_softmax(-1)
+    if log_probabilities[:, 0].isnan().any():  # one that is none makes all of its row none
+        raise Damaged(f"{lm.path}: the model gives numbers that are not finite; its weights are damaged")
+    return list(log_probabilities[:, : lm.vocabulary.size].split([len(question.asked) for question in questions]))
+
+
+def _padded_logits(lm: LoadedModel, questions: Sequence[Question]) -> Tensor:
+    """P×V, by transformers' own way through the model."""
     width = max(len(question.ids) for question in questions)
     ids = np.full((len(questions), width), lm.vocabulary.pad, dtype=np.int64)
     real = np.zeros_like(ids)
@@ -80,8 +90,4 @@ def _forward(lm: LoadedModel, questions: Sequence[Question]) -> list[Tensor]:
     device = lm.device
     with lm.casting():
         positions = torch.from_numpy(asked.astype(np.int64)).to(device)
-        logits = logits_at(lm.model, positions, **{name: value.to(device) for name, value in inputs.items()})
-    log_probabilities = logits.float().log_softmax(-1)
-    if log_probabilities[:, 0].isnan().any():  # one that is none makes all of its row none
-        raise Damaged(f"{lm.path}: the model gives numbers that are not finite; its weights are damaged")
-    return list(log_probabilities[:, : lm.vocabulary.size].split([len(question.asked) for question in questions]))
+        return logits_at(lm.model, positions, **{name: value.to(device) for name, value in inputs.items()})

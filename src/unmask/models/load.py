@@ -13,8 +13,9 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError
@@ -35,6 +36,9 @@ from unmask.models.locate import TASK, model_directory
 from unmask.models.weights import weight_shapes
 from unmask.records import Vocabulary
 from unmask.tokens.tokenizer.load import NOT_RUN, load_tokenizer, vocabulary_of
+
+if TYPE_CHECKING:
+    from unmask.models.modernbert_rows import RowPredictor
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 PERMUTED = "xlnet"  # restores hidden tokens by queries
@@ -68,6 +72,13 @@ class LoadedModel:
     def room(self) -> int | None:
         """The most tokens of a text in one row: its length without the token that opens it and the one that closes."""
         return None if self.length is None else max(1, self.length - 2)
+
+    @cached_property
+    def rows(self) -> RowPredictor | None:
+        """A shorter way from rows to logits, where there is one for this model; asked for when it is needed."""
+        from unmask.models.modernbert_rows import row_predictor
+
+        return row_predictor(self.model) if self.precision == "float32" else None
 
     def casting(self) -> torch.autocast:
         """While open, products are computed in the model's precision."""
