@@ -36,7 +36,7 @@ from unmask.models.attention import Seen, attend
 from unmask.models.modernbert_cpu import interleaved_rows, is_plain, layers_differ, small_model
 from unmask.records import Ids, Integers
 
-FEW = 64  # tokens, below which a token is not looked up among the others, nor gates made features × tokens
+FEW = 64  # tokens, below which it takes longer to find those that are alike
 VERY_FEW = 12  # tokens, up to which a product is a matter of reading the weights
 PIECES = 16  # in which they are read then: MKL takes twice as long over the whole of them
 
@@ -152,6 +152,8 @@ class RowEncoder:
 
         Rows of one length are read together where they follow each other.
         """
+        if not rows:
+            return self.vectors.new_zeros(0, self.vectors.shape[1])
         runs = _runs(rows)
         ids = torch.from_numpy(np.concatenate(rows).astype(np.int64))
         states, qkv = self._begin(ids)
@@ -180,12 +182,8 @@ class RowEncoder:
     def _go_on(self, layer: _Layer, states: Tensor, context: Tensor) -> Tensor:
         """The rest of a layer behind its attention, GeGLU (Shazeer 2020)."""
         states = torch.addmm(states, context, layer.attention_out.T)
-        normed = layer.norm(states)
-        if len(states) < FEW:
-            a, b = product(normed, layer.inner).chunk(2, dim=1)
-            return torch.addmm(states, F.gelu(a).mul_(b), layer.outer.T)
-        a, b = (layer.inner @ normed.T).chunk(2)  # whole pieces of memory
-        return torch.addmm(states, F.gelu(a).mul_(b).T, layer.outer.T)
+        a, b = product(layer.norm(states), layer.inner).chunk(2, dim=1)
+        return torch.addmm(states, F.gelu(a).mul_(b), layer.outer.T)
 
     def _attend(self, layer: _Layer, qkv: Tensor, runs: Sequence[Run]) -> Tensor:
         """T×D: every token attends to its row."""
