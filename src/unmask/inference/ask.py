@@ -23,7 +23,7 @@ from unmask.records import Ids, Integers
 from unmask.tokens.bucket import batches_by_length
 
 TOKENS = 8_192  # in a forward pass, padding among them
-TOKENS_IN_CACHE = 1_024  # of rows without padding, on a CPU: what they take in memory stays at hand
+TOKENS_IN_CACHE = 1_536  # of rows without padding, on a CPU: what they take in memory stays at hand
 ROWS = 128  # and rows
 LOGITS = 1 << 26  # and logits: a position has one for every token of the vocabulary
 
