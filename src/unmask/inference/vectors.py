@@ -23,7 +23,8 @@ from unmask.errors import BadInput, Damaged
 from unmask.files import sha256_of
 from unmask.inference.ask import TOKENS_IN_CACHE
 from unmask.inference.sentence_layout import read_layout
-from unmask.models.load import DTYPES, chosen_device, from_directory, length_of
+from unmask.models.config import fitting_model
+from unmask.models.load import DTYPES, chosen_device, length_of
 from unmask.models.locate import model_directory
 from unmask.models.modernbert_rows import RowEncoder, row_encoder
 from unmask.records import Ids, Integers
@@ -82,11 +83,7 @@ def load_encoder(path: Path, *, device: str | None = "cpu", precision: str = "fl
     if precision not in DTYPES:
         raise BadInput(f"--precision {precision}: choose one of {', '.join(DTYPES)}")
     directory = model_directory(path)
-    try:
-        model, _ = from_directory(AutoModel, directory)
-    except (ValueError, KeyError, OSError, RuntimeError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise BadInput(f"{directory}: cannot be loaded as a model of transformers: {reason}") from error
+    model, _ = fitting_model(AutoModel, directory)
     encoder = encoder_of(model.to(place), load_tokenizer(directory), precision)
     layout = read_layout(directory)
     lengths = [length for length in (encoder.length, layout and layout.length) if length]

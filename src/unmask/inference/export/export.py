@@ -22,7 +22,8 @@ from unmask.inference.export.graph import FillGraph, Pooling, VectorGraph, onnx_
 from unmask.inference.export.parity import Parity, compare_fills, compare_vectors
 from unmask.inference.export.readme import readme_of
 from unmask.inference.export.sentence_transformers import write_sentence_transformer
-from unmask.models.load import LoadedModel, from_directory, load_model
+from unmask.models.config import from_directory
+from unmask.models.load import LoadedModel, load_model
 from unmask.progress import task
 from unmask.records import Ids
 from unmask.results import Exported
