@@ -10,8 +10,8 @@ where something is asked. The states are transformers' own, rounding aside, by l
 - masks and angles are made once for each length, and layers are plain products: for one short row, what transformers
   does around them takes longer than they do.
 
-Weights are read as they are, but for those of queries and keys, of which a reordered copy is kept (a quarter of the
-layers' weights). Where a model is not as is written here, or a small one disagrees, transformers' own way is taken.
+Weights are read as they are, but for those of attention, of which a reordered copy is kept (a third of the layers'
+weights). Where a model is not as is written here, or a small one disagrees, transformers' own way is taken.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Layer(NamedTuple):
 
     attention_norm: _Norm | None  # the first layer has none
     qkv: Tensor  # D 3D, partners side by side
-    attention_out: Tensor  # D D
+    attention_out: Tensor  # D D, transposed
     norm: _Norm
     inner: Tensor  # 2F D
     outer: Tensor  # D F
@@ -133,7 +133,7 @@ class RowEncoder:
             _Layer(
                 None if number == 0 else _norm(layer.attn_norm),
                 layer.attn.Wqkv.weight.T.index_select(1, order),
-                layer.attn.Wo.weight,
+                layer.attn.Wo.weight.T.contiguous(),
                 _norm(layer.mlp_norm),
                 layer.mlp.Wi.weight,
                 layer.mlp.Wo.weight,
@@ -144,7 +144,7 @@ class RowEncoder:
         ]
         self._rotary = model.rotary_emb
         self._turns: dict[str, Tensor] = {}
-        self._bands: dict[tuple[int, int], Tensor] = {}
+        self._bands: dict[int, Tensor] = {}
 
     @torch.inference_mode()
     def states(self, rows: Sequence[Ids], asked: Sequence[Integers] | None = None) -> Tensor:
@@ -181,7 +181,7 @@ class RowEncoder:
 
     def _go_on(self, layer: _Layer, states: Tensor, context: Tensor) -> Tensor:
         """The rest of a layer behind its attention, GeGLU (Shazeer 2020)."""
-        states = torch.addmm(states, context, layer.attention_out.T)
+        states = torch.addmm(states, context, layer.attention_out)
         a, b = product(layer.norm(states), layer.inner).chunk(2, dim=1)
         return torch.addmm(states, F.gelu(a).mul_(b), layer.outer.T)
 
@@ -235,14 +235,20 @@ class RowEncoder:
         self, layer: _Layer, run: Run, query: Tensor, positions: Tensor, counts: list[int], key: Tensor, value: Tensor
     ) -> Tensor:
         """P×D: some tokens of rows of one length attend; rows with fewer of them than others repeat their last."""
-        most, steps = max(counts), np.cumsum([0, *counts[:-1]])
-        order = torch.from_numpy(np.minimum(np.arange(most)[None], np.array(counts)[:, None] - 1) + steps[:, None])
+        most, alike = max(counts), min(counts) == max(counts)
+        if not alike:
+            begins = np.cumsum([0, *counts[:-1]])[:, None]
+            repeated = np.minimum(np.arange(most)[None], np.array(counts)[:, None] - 1) + begins
+            order = torch.from_numpy(repeated.reshape(-1))
+            query, positions = query[order], positions[order]
         mask = None
         if layer.window is not None and layer.window < run.length - 1:
-            mask = self._band(run.length, layer.window)[positions[order]].unsqueeze(1)  # B 1 P L
-        context = F.scaled_dot_product_attention(query[order].transpose(1, 2), key, value, attn_mask=mask)
+            far = (positions.view(run.rows, 1, most, 1) - torch.arange(run.length)).abs() > layer.window
+            mask = torch.zeros(far.shape).masked_fill_(far, -torch.inf)  # B 1 P L
+        shaped = query.view(run.rows, most, *query.shape[1:]).transpose(1, 2)
+        context = F.scaled_dot_product_attention(shaped, key, value, attn_mask=mask)
         tokens = context.transpose(1, 2).reshape(run.rows * most, -1)
-        if all(count == most for count in counts):
+        if alike:
             return tokens
         kept = np.concatenate([number * most + np.arange(count) for number, count in enumerate(counts)])
         return tokens.index_select(0, torch.from_numpy(kept))
@@ -257,12 +263,12 @@ class RowEncoder:
         return self._turns[kind][:length]
 
     def _band(self, length: int, window: int) -> Tensor:
-        """L L: 0 where a token sees another, −∞ elsewhere."""
-        if (length, window) not in self._bands:
-            place = torch.arange(length)
+        """L L: 0 where a token sees another, −∞ elsewhere; that of a shorter row is a corner of it."""
+        if window not in self._bands or len(self._bands[window]) < length:
+            place = torch.arange(max(length, 128))
             far = (place[:, None] - place[None, :]).abs() > window
-            self._bands[length, window] = torch.zeros(length, length).masked_fill_(far, -torch.inf)
-        return self._bands[length, window]
+            self._bands[window] = torch.zeros(far.shape).masked_fill_(far, -torch.inf)
+        return self._bands[window][:length, :length]
 
 
 def _norm(module: Any) -> _Norm:
