@@ -14,8 +14,10 @@ from unmask.errors import BadInput
 from unmask.evaluation.features import text_vectors, word_vectors
 from unmask.inference.vectors import encoder_of, load_encoder
 from unmask.models.families.family import build_model
+from unmask.tokens.tokenizer.encode import encode
 from unmask.tokens.tokenizer.load import save_tokenizer, vocabulary_of
 from unmask.tokens.tokenizer.train import train_tokenizer
+from unmask.tokens.windows import windows_over
 
 FAMILIES = ("bert", "modernbert", "roberta", "gpt2", "electra", "deberta", "xlnet", "mpnet", "t5")
 SENTENCES = [
@@ -69,16 +71,35 @@ def test_a_model_in_memory_has_the_vectors_of_its_directory(directory) -> None:
     np.testing.assert_allclose(ours, text_vectors(encoder, ["The king sees the garden."]), atol=1e-5)
 
 
-def test_what_is_beyond_the_models_length_is_nothing_and_so_is_an_empty_text(directory) -> None:
+def test_an_empty_text_is_nothing(directory) -> None:
     encoder = load_encoder(directory("bert"))
-    (vectors,) = word_vectors(encoder, [["king"] * 70])
-    assert encoder.length == 64 and vectors.shape == (70, 128)
-    assert np.abs(vectors[:62]).sum(1).min() > 0 and not vectors[62:].any()
     empty, full = text_vectors(encoder, ["", "king"])
     assert not empty.any() and full.any()
 
 
 def test_a_directory_that_holds_no_model_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(BadInput, match="cannot be loaded as a model of transformers"):
+    with pytest.raises(BadInput, match=r"has no weights, model\.safetensors is missing"):
         load_encoder(tmp_path)
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_a_long_text_is_read_in_windows_and_no_word_is_left_out(family: str, directory) -> None:
+    """Each token has its vector in the window where it has most context, and counts once in the mean."""
+    encoder = load_encoder(directory(family))
+    assert encoder.room == 62
+    words = SENTENCES[2] * 20
+    (row,) = encode(encoder.tokenizer, [" ".join(words)], offsets=True)
+    expected = np.zeros((len(row.ids), encoder.width))
+    for window in windows_over(len(row.ids), 62):
+        ids = [encoder.around[0][0], *row.ids[window.begin : window.end].tolist(), encoder.around[1][0]]
+        with torch.no_grad():
+            states = encoder.model(input_ids=torch.tensor([ids])).last_hidden_state[0, 1:-1].numpy()
+        expected[window.first : window.last] = states[window.judged]
+    mean, short = text_vectors(encoder, [" ".join(words), "Nobody"])
+    np.testing.assert_allclose(mean, expected.mean(0), atol=2e-4)
+    np.testing.assert_allclose(short, text_vectors(encoder, ["Nobody"])[0], atol=2e-4)
+    (vectors,) = word_vectors(encoder, [words])
+    assert len(vectors) == len(words) and np.abs(vectors).sum(1).min() > 0
+    last = int(np.flatnonzero(row.word_starts)[-1])
+    np.testing.assert_allclose(vectors[-1], expected[last], atol=2e-4)

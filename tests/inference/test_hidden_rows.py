@@ -60,7 +60,7 @@ def test_rows_that_look_alike_are_asked_once(
     (row, *_) = rows_of(loaded)
     other = row._replace(passage=1, targets=row.targets[::-1].copy())
     third = row._replace(passage=2, asked=row.asked[:1], targets=row.targets[:1], places=row.places[:1])
-    calls = recorded(module, "ask")
+    calls = recorded(module, "ask_logits")
     answers = [answer for _, answer in answer_rows(loaded, [row, other, third])]
     assert [len(call["questions"]) for call in calls] == [1]  # type: ignore[arg-type]
     assert answers[0][0] == answers[2][0] and answers[0].tolist() != answers[1].tolist()

@@ -55,7 +55,7 @@ def test_a_likelihood_of_a_text_is_that_of_its_beginning_and_of_the_rest_given_t
 def test_what_follows_cannot_be_given(gpt2: Path) -> None:
     with pytest.raises(BadInput, match="--suffix: a model that reads from left to right"):
         unmask.score(gpt2, "the sea", suffix="again.")
-    with pytest.raises(BadInput, match="--stride 2: this model gives a likelihood"):
+    with pytest.raises(BadInput, match="--stride 2: for masked language models; the method of this one is likelihood"):
         unmask.score(gpt2, "the sea", stride=2)
 
 

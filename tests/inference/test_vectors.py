@@ -42,7 +42,7 @@ def test_less_than_a_twentieth_of_what_is_computed_is_padding(
 ) -> None:
     encoder, draw = load_encoder(make_model()), random.Random(0)
     lengths = [min(64, 2 + int(draw.lognormvariate(2.5, 0.7))) for _ in range(4_000)]
-    calls = recorded(module, "_forward")
+    calls = recorded(module, "_padded_vectors")
     read = [numbers for numbers, _ in row_vectors(encoder, [np.full(length, 7, np.int32) for length in lengths])]
     padded = sum(len(call["batch"]) * max(map(len, call["batch"])) for call in calls)
     assert sorted(np.concatenate(read).tolist()) == list(range(4_000))
@@ -50,15 +50,18 @@ def test_less_than_a_twentieth_of_what_is_computed_is_padding(
     assert 1 - sum(lengths) / padded < 0.05
 
 
-def test_a_row_has_the_same_vectors_alone_and_beside_longer_ones(make_model: Make) -> None:
-    encoder = load_encoder(make_model())
-    rows = [np.arange(5, 5 + length, dtype=np.int32) for length in (3, 30, 9)]
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_a_row_has_the_same_vectors_alone_and_beside_longer_ones(make_model: Make, family: str) -> None:
+    encoder = load_encoder(make_model(family))
+    rows = [np.arange(5, 5 + length, dtype=np.int32) for length in (3, 30, 0, 9)]
     together = {}
     for numbers, vectors in row_vectors(encoder, rows):
-        together |= dict(zip(numbers.tolist(), vectors, strict=True))
+        sizes = [len(rows[number]) for number in numbers]
+        together |= dict(zip(numbers.tolist(), vectors.split(sizes), strict=True))
     for number, row in enumerate(rows):
         ((_, alone),) = row_vectors(encoder, [row])
-        torch.testing.assert_close(together[number][: len(row)], alone[0], atol=1e-5, rtol=0)
+        assert len(alone) == len(row)
+        torch.testing.assert_close(together[number], alone, atol=1e-5, rtol=0)
 
 
 def test_the_digest_is_of_weights_settings_and_tokenizer(make_model: Make, tmp_path: Path) -> None:

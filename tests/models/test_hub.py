@@ -18,7 +18,7 @@ import pytest
 from huggingface_hub import constants
 
 import unmask
-from unmask.errors import BadInput
+from unmask.errors import BadInput, Refused
 from unmask.models.hub import FETCHES, hub_name
 from unmask.models.load import load_model
 from unmask.models.locate import model_directory
@@ -205,6 +205,39 @@ def test_a_revision_of_what_is_here_is_refused(hub: Hub) -> None:
     here = hub.models[NAME][FIRST]
     with pytest.raises(BadInput, match=r"--revision v1: .* is here, and only a name on the hub has revisions"):
         model_directory(here, "v1")
+
+
+def test_a_text_is_shown_by_the_tokenizer_of_a_name_and_weights_are_not_fetched_for_it(hub: Hub) -> None:
+    shown = unmask.show(NAME, "The king sees the garden.", seed=1)
+    assert shown == unmask.show(hub.models[NAME][SECOND], "The king sees the garden.", seed=1)
+    assert hub.files_asked() == {"config.json", "tokenizer.json", "tokenizer_config.json"}
+    hub.asked.clear()
+    unmask.show(f"hf:{NAME}", "The king sees the garden.")
+    assert not hub.asked
+    unmask.show("org/pickled", "The king.")  # nothing of its weights is needed
+    assert load_model(Path(NAME)).model.config.model_type == "bert"  # what is missing is fetched then
+    older = unmask.show(NAME, "The king sees the garden.", seed=1, revision="v1")
+    assert older == unmask.show(hub.models[NAME][FIRST], "The king sees the garden.", seed=1)
+    for name, revision, line in (
+        ("nobody/nothing", None, "nobody/nothing: not a directory here, and not on http"),
+        (NAME, "v9", "org/small: has no revision v9"),
+        (str(hub.models[NAME][FIRST]), "v1", "only a name on the hub has revisions"),
+    ):
+        with pytest.raises(BadInput, match=line):
+            unmask.show(name, "The king.", revision=revision)
+
+
+def test_an_index_is_added_to_by_the_revision_it_was_made_with_and_no_other(hub: Hub, tmp_path: Path) -> None:
+    texts, more, index = tmp_path / "texts.txt", tmp_path / "more.jsonl", tmp_path / "index"
+    texts.write_text("The king sees the garden.\n", encoding="utf-8")
+    more.write_text('{"id": "sea", "text": "The sea at night."}\n', encoding="utf-8")
+    unmask.index(NAME, texts, out=index, revision="v1")
+    assert unmask.index(index, add=more, encoder=NAME, revision="v1").added == 1
+    with pytest.raises(Refused, match="another model"):
+        unmask.index(index, add=more, encoder=NAME)
+    for given in ({"add": more}, {"remove": ("1",)}):
+        with pytest.raises(BadInput, match="--revision v1: an index knows its model"):
+            unmask.index(index, revision="v1", **given)
 
 
 def test_unknown_gated_and_pickled_models_are_told_in_one_line_each(hub: Hub) -> None:

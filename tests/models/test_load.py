@@ -26,7 +26,8 @@ from transformers.convert_slow_tokenizer import bytes_to_unicode
 from unmask.errors import BadInput, Damaged, Refused
 from unmask.files import with_seal
 from unmask.inference.model import load
-from unmask.models.load import load_model, quiet_transformers
+from unmask.models.config import quiet_transformers
+from unmask.models.load import load_model
 from unmask.runs.directory import FORMAT
 
 Make = Callable[..., Path]

@@ -24,8 +24,9 @@ import unmask
 from unmask.errors import BadInput, Damaged, Interrupted, Refused, Terminated
 from unmask.inference.fill import fill_blanks
 from unmask.models.load import load_model
+from unmask.objectives.causal import Causal
 from unmask.pretraining import pretrain
-from unmask.pretraining.pretrain import Pretraining
+from unmask.pretraining.pretrain import Pretraining, uses_of
 from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.results import Trained
@@ -415,6 +416,24 @@ def test_what_is_suggested_is_a_sentence_of_the_users_own_text(data: Path, whole
     assert unmask.watch(whole.path, once=True).next == whole.next
     assert f'("{text}")' in (whole.model / "README.md").read_text()
     assert unmask.fill(whole.path, text)[0].blanks
+
+
+@pytest.mark.parametrize(
+    ("recipe", "verbs"),
+    [("diffusion-tiny", ["generate", "fill", "evaluate"]), ("causal-tiny", ["generate"]), ("t5-tiny", ["fill"])],
+)
+def test_a_run_that_writes_suggests_that_and_what_is_suggested_runs(
+    data: Path, tmp_path: Path, recipe: str, verbs: list[str], inside: Callable[..., Any]
+) -> None:
+    trained = unmask.pretrain(data, out=tmp_path / "run", recipe=recipe, steps=1, length=32, batch_size=2, report=False)
+    assert [shlex.split(command)[1] for command in trained.next] == verbs
+    done = inside(*shlex.split(trained.next[0])[1:], "--json")
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_encoder_that_learned_from_left_to_right_suggests_no_writing() -> None:
+    assert uses_of(Causal(), "gpt2")[0].startswith("unmask generate")
+    assert uses_of(Causal(), "bert") == ()  # transformers' own class would let it see what it is to write
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert", "roberta"])

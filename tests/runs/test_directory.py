@@ -107,6 +107,18 @@ def test_nothing_is_written_where_something_else_is_and_a_free_place_is_named(
         pass
 
 
+@pytest.mark.parametrize("best", [False, True])
+def test_the_readme_lists_the_best_moment_only_where_it_is_kept(tmp_path: Path, best: bool) -> None:
+    with open_run(tmp_path / "run", ASKED | {"keeps_best": best}, resume=False):
+        text = (tmp_path / "run" / "README.md").read_text(encoding="utf-8")
+    assert ("`best/`" in text) == best and "`checkpoints/`" in text
+    left = tmp_path / "left"
+    left.mkdir()
+    (left / "README.md").write_text(text, encoding="utf-8")  # of a run that was killed before it had begun
+    with open_run(left, ASKED, resume=False):
+        pass
+
+
 @pytest.mark.parametrize("resume", [False, True])
 def test_what_stopped_before_it_had_begun_takes_no_place(tmp_path: Path, resume: bool) -> None:
     (tmp_path / ".lock").touch()

@@ -43,3 +43,35 @@ def test_what_is_too_long_or_not_there_is_one_line(make_model: Make, inside: Run
     assert done.stderr == "unmask: --length 900: this model has room for 62 tokens; give --length 62 or less\n"
     assert "nowhere: does not exist" in inside("generate", "nowhere").stderr
     assert "did you mean generate?" in inside("sample").stderr
+
+
+def test_a_file_of_texts_is_written_to_a_file_and_gone_on_with(make_model: Make, inside: Run, tmp_path: Path) -> None:
+    asked = ["The [MASK] sees.", "A [MASK] dog [MASK].", "nothing", "[MASK]!"]
+    source, out = tmp_path / "gaps.jsonl", tmp_path / "written.jsonl"
+    source.write_text("".join(json.dumps({"gap": text}) + "\n" for text in asked), encoding="utf-8")
+    words = ("generate", make_model(), source, "--field", "gap", "--out", out, "--count", 2, "--seed", 4)
+    done = inside(*words, "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {
+        "path": str(out), "lines": 4, "refused": 1, "continued_after": 0,
+    }  # fmt: skip
+    whole = out.read_bytes()
+    rows = list(map(json.loads, whole.splitlines()))
+    assert [(row["line"], row.get("sample")) for row in rows] == [
+        (1, 0), (1, 1), (2, 0), (2, 1), (3, None), (4, 0), (4, 1),
+    ]  # fmt: skip
+    assert "there is no blank" in rows[4]["error"]
+    assert rows[2]["text"] == unmask.generate(make_model(), asked[1], count=2, seed=4)[0].text
+    assert "is there already and whole" in inside(*words).stderr
+    kept = whole.splitlines(keepends=True)
+    out.write_bytes(b"".join(kept[:3]) + kept[3][:9])  # as one that was killed leaves it
+    state = {"source": str(source), "bytes": source.stat().st_size, "changed": source.stat().st_mtime_ns}
+    state |= {"model": str(make_model()), "precision": "float32", "count": 2, "seed": 4}
+    state |= {"prefix": "", "remask": False, "temperature": 1.0, "trace": False}
+    (tmp_path / "written.jsonl.unfinished").write_text(json.dumps(state), encoding="utf-8")
+    again = inside(*words, "--json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["continued_after"] == 1
+    assert out.read_bytes() == whole
+    state_of_another = inside("generate", make_model(), "--out", tmp_path / "x.jsonl")
+    assert state_of_another.returncode == 3 and "give one" in state_of_another.stderr

@@ -34,13 +34,14 @@ def draw_filled(result: Filled, *, colour: bool = True) -> RenderableType:
     several = len(result.blanks) > 1
     sections: list[RenderableType] = [_completed_text(result)]
     sections += [_agreement(agreement) for agreement in result.agreements[:MOST_GROUPS]]
-    if several:
+    if several and result.independent:
         same = result.independent == result.completed
         sections.append(
             _note("each on its own: the same" if same else f"each on its own: {_short(result.independent)}")
         )
     for number, guesses in enumerate(result.blanks[:MOST_BLANKS], start=1):
-        sections.append(_guesses(guesses, f"blank {number} on its own" if several else ""))
+        how = "behind those before it" if result.method == "spans" else "on its own"
+        sections.append(_guesses(guesses, f"blank {number} {how}" if several else ""))
     sections += [_explained(result, explained, colour) for explained in result.explained[:MOST_GROUPS]]
     sections += [_note(line) for line in _remarks(result)]
     return draw_page(*sections)
@@ -96,17 +97,19 @@ def _agreement(agreement: Agreement) -> Table:
     """The likeliest ways to fill blanks together."""
     table = agreement.method == "table"
     numbers = ", ".join(str(number + 1) for number in agreement.blanks)
+    ordered = agreement.orders > 1  # T5 has one
     heads = (
         f"blanks {numbers} together",
         *(("joint",) if table else ()),
         "ln p",
-        f"spread of {agreement.orders} orders",
+        *((f"spread of {agreement.orders} orders",) if ordered else ()),
     )
     rows: list[tuple[str | Text, ...]] = []
     for filling in agreement.fillings:
         joint = (format_probability(filling.probability),) if filling.probability is not None else ()
-        words = " ".join(filling.words)
-        rows.append((Text(words, style="bold"), *joint, f"{filling.log_probability:.2f}", f"{filling.spread:.2f}"))
+        words = (" " if ordered else " · ").join(filling.words)  # a span may be several words
+        spread = (f"{filling.spread:.2f}",) if ordered else ()
+        rows.append((Text(words, style="bold"), *joint, f"{filling.log_probability:.2f}", *spread))
     if table:
         outside = " and ".join(format_probability(share) for share in agreement.outside)
         rows.append((Text(f"outside the table: {outside}", style="dim"), "", "", ""))

@@ -21,6 +21,7 @@ METHODS = {
     "pseudo": "pseudo-log-likelihood",
     "likelihood": "log-likelihood",
     "bound": "bound on the log-likelihood, from below",
+    "spans": "pseudo-log-likelihood, words spelt by the decoder",
 }
 
 

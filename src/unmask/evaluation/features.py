@@ -1,7 +1,8 @@
 """Vectors for linear probes: what a frozen model knows of a text, and of each word in it.
 
 In: an encoder and texts. Out: vectors of its last layer by `unmask.inference.vectors`, a mean for each text or the
-first token's for each word. Special tokens are left out: families differ in what those know of the text.
+first token's for each word. Special tokens are left out: families differ in what those know of the text. Long texts are
+read in windows: every token counts, once.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from unmask.inference.vectors import Encoder, row_vectors
 from unmask.progress import task
 from unmask.records import Integers, Reals
 from unmask.tokens.tokenizer.encode import EncodedText, encode
+from unmask.tokens.windows import read_windows
 
 
 def text_vectors(encoder: Encoder, texts: Sequence[str]) -> Reals:
@@ -26,15 +28,12 @@ def text_vectors(encoder: Encoder, texts: Sequence[str]) -> Reals:
 
 
 def word_vectors(encoder: Encoder, sentences: Sequence[Sequence[str]]) -> list[Reals]:
-    """W D for each sentence: the first token of each word; of a word beyond what the model takes, zeros.
-
-    Words are joined by a space.
-    """
+    """W D for each sentence: the first token of each word. Words are joined by a space."""
     rows = encode(encoder.tokenizer, [" ".join(words) for words in sentences], offsets=True)
     by_sentence: list[Reals] = [np.zeros((0, 0))] * len(rows)
     for number, vectors in _inside_vectors(encoder, rows):
         first = _first_tokens(sentences[number], rows[number])
-        inside = first < len(vectors)
+        inside = first < len(vectors)  # a word that no token is left of has zeros
         by_sentence[number] = np.zeros((len(first), vectors.shape[1]))
         by_sentence[number][inside] = vectors[first[inside]]
     return by_sentence
@@ -49,12 +48,25 @@ def _first_tokens(words: Sequence[str], row: EncodedText) -> Integers:
 
 
 def _inside_vectors(encoder: Encoder, rows: Sequence[EncodedText]) -> Iterator[tuple[int, Reals]]:
-    """The number of each row, and L D vectors of its tokens without those around them."""
+    """The number of each row, and L D vectors of its tokens without those around them.
+
+    A text that is longer than the model takes is read in windows, each token where it has most context.
+    """
     opening, closing = encoder.around
-    inside = [row.ids[: encoder.room] for row in rows]
-    whole = [np.r_[opening, tokens, closing].astype(np.int32) for tokens in inside]
+    readings = [read_windows(len(row.ids), encoder.room) for row in rows]
+    parts = [(number, window) for number, reading in enumerate(readings) for window in reading.windows]
+    whole = [np.r_[opening, rows[number].ids[window.begin : window.end], closing] for number, window in parts]
+    waiting = [len(reading.windows) for reading in readings]
+    inside: dict[int, Reals] = {}  # of the texts that are not read to their end
     with task("Reading", total=len(rows)) as step:
-        for numbers, vectors in row_vectors(encoder, whole):
-            for number, row in zip(numbers.tolist(), vectors.cpu().double().numpy(), strict=True):
-                yield number, row[len(opening) : len(opening) + len(inside[number])]
-            step(len(numbers))
+        for places, vectors in row_vectors(encoder, [row.astype(np.int32) for row in whole]):
+            sizes = [len(whole[place]) for place in places]
+            for place, states in zip(places.tolist(), vectors.cpu().double().split(sizes), strict=True):
+                number, window = parts[place]
+                judged = states[len(opening) :][window.judged]
+                kept = inside.setdefault(number, np.zeros((len(rows[number].ids), states.shape[1])))
+                kept[window.first : window.last] = judged.numpy()
+                waiting[number] -= 1
+                if not waiting[number]:
+                    yield number, inside.pop(number)
+                    step(1)

@@ -35,6 +35,11 @@ AT_ONCE = 512  # items
 TIE = 1e-6  # nats
 MARGIN = 10.0  # nats between strided scores, beyond which a pair is taken as decided
 
+NO_SINGLE_TOKEN = {
+    "likelihood": "a model that reads from left to right fills no blank",
+    "spans": "T5 spells out blanks of any length, in which no single token has a rank",
+}
+
 Scores = list[float | BadInput]
 
 
@@ -153,8 +158,8 @@ def _text(item: ProbeItem) -> str | None:
 
 def _judge_open(scorer: Scorer, items: Sequence[ProbeItem]) -> Iterator[ProbedItem]:
     """Blanks that any token of the vocabulary may fill: where the answer ranks."""
-    if scorer.method == "likelihood":
-        reason = "a model that reads from left to right fills no blank; give candidates"
+    if scorer.method in NO_SINGLE_TOKEN:
+        reason = f"{NO_SINGLE_TOKEN[scorer.method]}; give candidates"
         yield from (_unscorable(item, reason) for item in items)
         return
     lm = scorer.lm

@@ -23,6 +23,7 @@ from unmask.records import Ids, Integers
 from unmask.tokens.bucket import batches_by_length
 
 TOKENS = 8_192  # in a forward pass, padding among them
+TOKENS_IN_CACHE = 1_536  # of rows without padding, on a CPU: what they take in memory stays at hand
 ROWS = 128  # and rows
 LOGITS = 1 << 26  # and logits: a position has one for every token of the vocabulary
 
@@ -42,13 +43,22 @@ def ask(
     They are over all that the model's head knows, in float32; what only rounds its matrix up is left out. Without a
     title nobody sees how far it is.
     """
+    for numbers, logits in ask_logits(lm, questions, title=title):
+        log_probabilities = logits.log_softmax(-1)[:, : lm.vocabulary.size]
+        yield from zip(numbers, log_probabilities.split([len(questions[each].asked) for each in numbers]), strict=True)
+
+
+@torch.inference_mode()
+def ask_logits(
+    lm: LoadedModel, questions: Sequence[Question], *, title: str | None = None
+) -> Iterator[tuple[list[int], Tensor]]:
+    """Questions of like length together: their numbers, and the logits at all that they ask for, P×V, in float32."""
     lengths = [len(question.ids) for question in questions]
     most = max(1, LOGITS // lm.vocabulary.size)
-    with task(title, total=len(questions)) if title else nullcontext() as step, torch.inference_mode():
-        for batch in batches_by_length(lengths, tokens=TOKENS, rows=ROWS):
+    with task(title, total=len(questions)) if title else nullcontext() as step:
+        for batch in batches_by_length(lengths, tokens=TOKENS_IN_CACHE if lm.rows else TOKENS, rows=ROWS):
             for part in _within(questions, batch.tolist(), most):
-                answers = _forward(lm, [questions[number] for number in part])
-                yield from zip(part, answers, strict=True)
+                yield part, _forward(lm, [questions[number] for number in part])
                 if step is not None:
                     step(len(part))
 
@@ -67,8 +77,16 @@ def _within(questions: Sequence[Question], batch: list[int], most: int) -> Itera
         yield part
 
 
-def _forward(lm: LoadedModel, questions: Sequence[Question]) -> list[Tensor]:
-    """One pass: P×V for each question."""
+def _forward(lm: LoadedModel, questions: Sequence[Question]) -> Tensor:
+    """One pass: the logits, P×V."""
+    logits = lm.rows.logits(*zip(*questions, strict=True)) if lm.rows else _padded_logits(lm, questions).float()
+    if not logits[:, 0].isfinite().all():  # a state that is no number makes all of its logits none
+        raise Damaged(f"{lm.path}: the model gives numbers that are not finite; its weights are damaged")
+    return logits
+
+
+def _padded_logits(lm: LoadedModel, questions: Sequence[Question]) -> Tensor:
+    """P×V, by transformers' own way through the model."""
     width = max(len(question.ids) for question in questions)
     ids = np.full((len(questions), width), lm.vocabulary.pad, dtype=np.int64)
     real = np.zeros_like(ids)
@@ -80,8 +98,4 @@ def _forward(lm: LoadedModel, questions: Sequence[Question]) -> list[Tensor]:
     device = lm.device
     with lm.casting():
         positions = torch.from_numpy(asked.astype(np.int64)).to(device)
-        logits = logits_at(lm.model, positions, **{name: value.to(device) for name, value in inputs.items()})
-    log_probabilities = logits.float().log_softmax(-1)
-    if log_probabilities[:, 0].isnan().any():  # one that is none makes all of its row none
-        raise Damaged(f"{lm.path}: the model gives numbers that are not finite; its weights are damaged")
-    return list(log_probabilities[:, : lm.vocabulary.size].split([len(question.asked) for question in questions]))
+        return logits_at(lm.model, positions, **{name: value.to(device) for name, value in inputs.items()})

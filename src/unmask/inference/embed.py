@@ -130,13 +130,13 @@ def _stretches(encoder: Encoder, number: int, ids: Ids, reading: Reading) -> Ite
 
 
 def _pooled(vectors: Tensor, rows: Sequence[Stretch], pooling: TextPooling) -> Tensor:
-    """B D: the sum over the tokens of each row that count."""
-    places = torch.arange(vectors.shape[1], device=vectors.device)
-    begins, ends = (
-        torch.tensor([getattr(stretch, name) for stretch in rows], device=vectors.device)[:, None]
-        for name in ("begin", "end")
-    )
+    """B D: the sum over the tokens of each row that count, of the vectors of all tokens one after the other."""
+    begins = np.cumsum([0, *(len(stretch.row) for stretch in rows)])[:-1]
+    sizes = np.array([stretch.end - stretch.begin for stretch in rows])
     if pooling.first:
-        return vectors[:, 0] * (ends - begins)
-    counted = ((places >= begins) & (places < ends)).to(vectors.dtype)
-    return torch.bmm(counted[:, None], vectors)[:, 0]
+        return vectors[torch.from_numpy(begins)] * torch.from_numpy(sizes).to(vectors)[:, None]
+    owners = torch.from_numpy(np.repeat(np.arange(len(rows)), sizes)).to(vectors.device)
+    if len(owners) < len(vectors):
+        counted = [begin + np.arange(stretch.begin, stretch.end) for begin, stretch in zip(begins, rows, strict=True)]
+        vectors = vectors[torch.from_numpy(np.concatenate(counted)).to(vectors.device)]
+    return vectors.new_zeros(len(rows), vectors.shape[1]).index_add_(0, owners, vectors)

@@ -47,7 +47,7 @@ class FillSettings(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class _Request:
+class FillRequest:
     """The same, checked."""
 
     top: int
@@ -57,7 +57,8 @@ class _Request:
     explain: bool
 
     @classmethod
-    def of(cls, settings: FillSettings) -> _Request:
+    def of(cls, settings: FillSettings) -> FillRequest:
+        """What is asked for; what cannot be meant is refused."""
         top = settings.get("top", 5)
         if top < 1:
             raise BadInput(f"--top {top}: ask for at least one candidate")
@@ -68,7 +69,7 @@ class _Request:
 
 def fill_blanks(lm: LoadedModel, texts: Sequence[str], **settings: Unpack[FillSettings]) -> list[Filled]:
     """Fill the blanks of texts; a text that cannot be filled is refused before the model is asked."""
-    request, questions = _Request.of(settings), []
+    request, questions = FillRequest.of(settings), []
     for text, question in zip(texts, _read(lm, texts, request), strict=True):
         if isinstance(question, BadInput):
             raise BadInput(f"{quoted(text)}: {question}")
@@ -78,13 +79,13 @@ def fill_blanks(lm: LoadedModel, texts: Sequence[str], **settings: Unpack[FillSe
 
 def fill_good(lm: LoadedModel, texts: Sequence[str], **settings: Unpack[FillSettings]) -> list[Filled | BadInput]:
     """Fill the blanks of the texts that have some and fit; in the place of another, say what is wrong with it."""
-    request = _Request.of(settings)
+    request = FillRequest.of(settings)
     questions = _read(lm, texts, request)
     answers = iter(_answer(lm, [question for question in questions if isinstance(question, BlankText)], request))
     return [question if isinstance(question, BadInput) else next(answers) for question in questions]
 
 
-def _read(lm: LoadedModel, texts: Sequence[str], request: _Request) -> list[BlankText | BadInput]:
+def _read(lm: LoadedModel, texts: Sequence[str], request: FillRequest) -> list[BlankText | BadInput]:
     """Texts with their blanks, and what is not to be read cut off."""
     questions = read_blanks(lm, texts, request.targets)
     for number, question in enumerate(questions):
@@ -118,7 +119,7 @@ def _cut(text: BlankText, room: int | None, on_long: OnLong) -> BlankText:
     )
 
 
-def _answer(lm: LoadedModel, texts: Sequence[BlankText], request: _Request) -> list[Filled]:
+def _answer(lm: LoadedModel, texts: Sequence[BlankText], request: FillRequest) -> list[Filled]:
     """What the model says, the searches of many texts side by side."""
     plain = Proposer(lm, speller(lm), token_boundaries(lm.tokenizer), None, request.pieces)
     return run_searches(lm, [_fill_text(_with_lengths(plain, text), text, request) for text in texts], title="Filling")
@@ -133,7 +134,7 @@ def _with_lengths(proposer: Proposer, text: BlankText) -> Proposer:
     return replace(proposer, lengths=word_lengths(proposer.lm, text.ids, text.word_starts))
 
 
-def _fill_text(proposer: Proposer, text: BlankText, request: _Request) -> Search[Filled]:
+def _fill_text(proposer: Proposer, text: BlankText, request: FillRequest) -> Search[Filled]:
     """The search for one text: each blank on its own, then together, then why."""
     groups = blank_groups(text, proposer.lm.room)
     rows = [_row(proposer, text, group) for group in groups]

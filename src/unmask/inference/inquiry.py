@@ -79,15 +79,21 @@ def _answers(lm: LoadedModel, inquiries: Sequence[Inquiry]) -> list[Any]:
     askers: dict[bytes, list[int]] = {}
     for number, inquiry in enumerate(inquiries):
         askers.setdefault(np.asarray(inquiry.question.ids, np.int32).tobytes(), []).append(number)
-    rows, places = [], []
+    rows: list[Question] = []
+    places: list[list[slice | list[int]]] = []  # of each asker's positions among those of its row
     for numbers in askers.values():
+        if len(numbers) == 1:
+            rows.append(inquiries[numbers[0]].question)
+            places.append([slice(None)])
+            continue
         asked = [inquiries[number].question.asked for number in numbers]
         positions, inverse = np.unique(np.concatenate(asked), return_inverse=True)
         rows.append(Question(inquiries[numbers[0]].question.ids, positions))
-        places.append(np.split(inverse, np.cumsum([len(each) for each in asked])[:-1]))
+        edges = np.cumsum([len(each) for each in asked])[:-1]
+        places.append([each.tolist() for each in np.split(inverse, edges)])
     answers: list[Any] = [None] * len(inquiries)
     groups = list(askers.values())
     for row, log_probabilities in ask(lm, rows, title=None):
         for number, place in zip(groups[row], places[row], strict=True):
-            answers[number] = inquiries[number].read(log_probabilities[place.tolist()])
+            answers[number] = inquiries[number].read(log_probabilities[place])
     return answers

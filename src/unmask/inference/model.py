@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from unmask.errors import BadInput
 from unmask.models.load import LoadedModel, load_model
+from unmask.models.load_spans import is_span_model
 from unmask.models.locate import TASK, model_directory
 from unmask.quantities import quoted
 from unmask.results import Explained, ExplainedLabel, Filled, Generated, Prediction, Scored, Searched
@@ -70,6 +71,11 @@ class Model:
     def masked(self) -> LoadedModel:
         """The masked language model, which fills blanks."""
         return load_model(self.path, device=self.device, precision=self.precision)
+
+    @cached_property
+    def spells_gaps(self) -> bool:
+        """Whether it is a T5, whose decoder spells out what stands in a gap."""
+        return is_span_model(self.path)
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -128,13 +134,19 @@ class Model:
         Settings: top, targets, on_long, pieces, explain, as `unmask.fill` has them.
         """
         from unmask.inference.fill import fill_blanks
+        from unmask.inference.fill_spans import fill_gaps
 
+        if self.spells_gaps:
+            return fill_gaps(self.writer, texts, **settings)
         return fill_blanks(self.masked, texts, **settings)
 
     def fill_each(self, texts: Sequence[str], **settings: Unpack[FillSettings]) -> list[Filled | BadInput]:
         """Fill the blanks of texts; in the place of one that cannot be filled, what is wrong with it."""
         from unmask.inference.fill import fill_good
+        from unmask.inference.fill_spans import fill_good_gaps
 
+        if self.spells_gaps:
+            return fill_good_gaps(self.writer, texts, **settings)
         return fill_good(self.masked, texts, **settings)
 
     @property
@@ -191,6 +203,8 @@ class Model:
         from unmask.inference.score import Scorer, trained_method
         from unmask.models.load_causal import is_causal_lm, load_causal
 
+        if self.spells_gaps:
+            return Scorer(self.writer, "spans")
         if is_causal_lm(self.path):
             return Scorer(load_causal(self.path, device=self.device, precision=self.precision), "likelihood")
         return Scorer(self.masked, trained_method(self.path) or "pseudo")

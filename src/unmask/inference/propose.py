@@ -9,8 +9,10 @@ the corpus is part of the score (`unmask.inference.words`): dividing by the leng
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from math import inf
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -22,6 +24,9 @@ from unmask.inference.words import WordLengths
 from unmask.models.load import LoadedModel
 from unmask.records import Flags
 from unmask.tokens.tokenizer.boundaries import Boundaries, goes_on
+
+# Which tokens fit where, for each vocabulary that is in use: a question and the next one mostly ask the same.
+FITTING: WeakKeyDictionary[Boundaries, dict[tuple[object, ...], Tensor]] = WeakKeyDictionary()
 
 
 class Proposal(NamedTuple):
@@ -40,7 +45,6 @@ class Proposer:
     boundaries: Boundaries
     lengths: WordLengths | None  # None where no blank may have several pieces
     pieces: range  # how many a word may have
-    _fits: dict[tuple[object, ...], Tensor] = field(default_factory=dict)
 
     @property
     def mask(self) -> int:
@@ -86,9 +90,10 @@ class Proposer:
         last = place == count - 1
         end = "" if blank.after is None else blank.after[:1]
         key = (None if blank.before is None else blank.before[-1:], end, blank.word, place == 0, last)
-        if key not in self._fits:
-            self._fits[key] = torch.from_numpy(self._fitting(blank, place == 0, last)).to(self.lm.device)
-        return self._fits[key]
+        fits = FITTING.setdefault(self.boundaries, {})
+        if key not in fits:
+            fits[key] = torch.from_numpy(self._fitting(blank, place == 0, last))
+        return fits[key]
 
     def _fitting(self, blank: Blank, first: bool, last: bool) -> Flags:
         ordinary = ~self.lm.vocabulary.is_special
@@ -151,9 +156,9 @@ class _Best:
     top: int
 
     def __call__(self, log_probabilities: Tensor) -> list[tuple[int, float]]:
-        row = log_probabilities[0].masked_fill(~self.fitting, -torch.inf)
-        best = row.topk(min(self.top, int(self.fitting.sum())))
-        return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
+        best = _those(log_probabilities, self.fitting).topk(min(self.top, len(self.fitting)))
+        pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        return [(token, value) for token, value in pairs if value > -inf]
 
 
 @dataclass(frozen=True)
@@ -176,4 +181,9 @@ class SurestReading:
 
     def __call__(self, log_probabilities: Tensor) -> float:
         """Read an answer."""
-        return float(log_probabilities[0].masked_fill(~self.fitting, -torch.inf).max())
+        return float(_those(log_probabilities, self.fitting).max())
+
+
+def _those(log_probabilities: Tensor, fitting: Tensor) -> Tensor:
+    """V: the log-probabilities of those that fit, −∞ for the others."""
+    return torch.where(fitting.to(log_probabilities.device), log_probabilities[0], -inf)

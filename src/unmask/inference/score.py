@@ -3,6 +3,7 @@
     pseudo       masked language models: pseudo-log-likelihood, within words from left to right (`pseudo`)
     likelihood   models that read from left to right: the log-likelihood itself (`left_to_right`)
     bound        masked diffusion: a bound on the log-likelihood from below, an average over draws (`bound`)
+    spans        T5: pseudo-log-likelihood, each word spelt out behind a sentinel (`span_scores`)
 
 In: a loaded model and texts. Out: `Scored`, one for each text, in their order. Texts are read a few at a time, and what
 is longer than the model takes in windows. A pseudo-log-likelihood is no probability of the text: it compares texts
@@ -27,6 +28,7 @@ from unmask.inference.hidden_rows import HiddenRow, answer_rows
 from unmask.inference.left_to_right import causal_log_probabilities
 from unmask.inference.passages import Passage, read_passages
 from unmask.inference.pseudo import pseudo_rows
+from unmask.inference.span_scores import span_log_probabilities
 from unmask.models.load import LoadedModel
 from unmask.objectives.curriculum import parse_curriculum
 from unmask.records import Flags, Reals
@@ -34,7 +36,8 @@ from unmask.results import Scored, TokenSurprisal
 from unmask.runs.directory import DESCRIPTION, MODEL, read_description
 from unmask.tokens.windows import OnLong, Reading, Window, read_windows, windows_over, windows_to_the_right
 
-Method = Literal["pseudo", "likelihood", "bound"]
+Method = Literal["pseudo", "likelihood", "bound", "spans"]
+RIGHTWARD = ("likelihood", "bound")  # read long texts from left to right
 BY_OBJECTIVE: dict[str, Method] = {
     "causal": "likelihood",
     "diffusion": "bound",
@@ -59,7 +62,7 @@ class ScoreSettings:
         if self.stride is not None and (self.stride < 1 or method != "pseudo"):
             reason = "give a number of words, at least 1"
             if method != "pseudo":
-                reason = f"this model gives a {method}, which hides nothing word by word"
+                reason = f"for masked language models; the method of this one is {method}"
             raise BadInput(f"--stride {self.stride}: {reason}")
         if self.suffix and method == "likelihood":
             raise BadInput("--suffix: a model that reads from left to right does not see what follows; give a --prefix")
@@ -132,9 +135,8 @@ def score_passages(
     lm: LoadedModel, method: Method, passages: Sequence[Passage | BadInput], settings: ScoreSettings
 ) -> Iterator[TokenScores | BadInput]:
     """What the model gives to the tokens of passages, in their order, as soon as it is known."""
-    right = method != "pseudo"
-    over = windows_to_the_right if right else windows_over
-    room = lm.length - 1 if right and method == "likelihood" and lm.length is not None else lm.room
+    over = windows_to_the_right if method in RIGHTWARD else windows_over
+    room = lm.length - 1 if method == "likelihood" and lm.length is not None else lm.room
     readable: list[tuple[Passage, Reading]] = []
     problems: list[BadInput | None] = []
     for passage in passages:
@@ -204,7 +206,15 @@ def _likelihood(
     yield from map(TokenScores, passages, readings, values)
 
 
-_METHODS = {"pseudo": _pseudo, "likelihood": _likelihood, "bound": _bound}
+def _spans(
+    lm: LoadedModel, readable: Sequence[tuple[Passage, Reading]], settings: ScoreSettings
+) -> Iterator[TokenScores]:
+    values = span_log_probabilities(lm, [passage for passage, _ in readable])  # read whole: T5 takes any length
+    for (passage, reading), answers in zip(readable, values, strict=True):
+        yield TokenScores(passage, reading, answers)
+
+
+_METHODS = {"pseudo": _pseudo, "likelihood": _likelihood, "bound": _bound, "spans": _spans}
 
 
 def summarize(lm: LoadedModel, method: Method, scores: TokenScores, settings: ScoreSettings) -> Scored:

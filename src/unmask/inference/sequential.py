@@ -21,9 +21,10 @@ from torch import Tensor
 from transformers import GenerationConfig, LogitsProcessor, LogitsProcessorList
 
 from unmask.errors import BadInput
-from unmask.inference.blanks import split_at_blanks
+from unmask.inference.blanks import BlankText, split_at_blanks
 from unmask.inference.generate import LENGTH, Show, WritingSettings, check_room
 from unmask.inference.samplers import TokenChoice, draw_tokens
+from unmask.inference.span_row import SpanGrammar, make_span_row, spans_spelt
 from unmask.inference.spelling import compose, spell_run, vocabulary_spelling, writable_tokens
 from unmask.models.load import LoadedModel
 from unmask.records import Flags
@@ -83,7 +84,7 @@ def write_in_turn(
     for text in texts or (f"{settings.prefix} {BLANK}".lstrip(),):
         blanks = split_at_blanks(lm, text)
         try:
-            yield blanks if isinstance(blanks, BadInput) else _write_spans(lm, blanks.between, settings, show)
+            yield blanks if isinstance(blanks, BadInput) else _write_spans(lm, blanks, settings, show)
         except BadInput as error:
             yield error
 
@@ -121,67 +122,24 @@ def _write_causal(lm: LoadedModel, settings: WritingSettings, show: Show | None)
     return results
 
 
-def _write_spans(
-    lm: LoadedModel, blanks: tuple[str, ...], settings: WritingSettings, show: Show | None
-) -> list[Generated]:
+def _write_spans(lm: LoadedModel, blanks: BlankText, settings: WritingSettings, show: Show | None) -> list[Generated]:
     """A sentinel for each gap; the model spells out what they stand for, in their order."""
-    between = (*(text for place, text in enumerate(blanks[:-1]) if place == 0 or text), blanks[-1])  # touching: one gap
-    count = len(between) - 1
-    if count > len(lm.vocabulary.sentinels):
-        raise BadInput(
-            f"{count} gaps, but this model has {len(lm.vocabulary.sentinels)} sentinels: give a text with fewer"
-        )
-    sentinels = list(lm.vocabulary.sentinels[:count])
-    ids: list[int] = [] if lm.vocabulary.start == lm.vocabulary.end else [lm.vocabulary.start]  # T5's own has none
-    parts = encode(lm.tokenizer, [text.strip() for text in between])
-    for part, sentinel in zip(parts, [*sentinels, lm.vocabulary.end], strict=True):
-        ids += [*part.ids.tolist(), sentinel]
+    row = make_span_row(lm, blanks)
     most = settings.length or GAP
-    allow = _grammar(lm, between, sentinels, most)
-    lines = [Line(allow, settings.draws(sample)) for sample in range(settings.count)]
+    grammar = SpanGrammar(lm, row, most)
+    lines = [Line(grammar, settings.draws(sample)) for sample in range(settings.count)]
 
     def shown(line: Line) -> str:
-        runs = [spell_run(lm, run) or " ·" for run in _spans_spelt(line.tokens, sentinels, lm.vocabulary.end)]
-        return compose(between, runs)[0]
+        return compose(row.between, [spell_run(lm, run) or " ·" for run in spans_spelt(line.tokens, row)])[0]
 
-    longest = count * (most + 1) + 1
-    _let_write(lm, ids, lines, longest, settings.choice, partial(_show_lines, show, shown, lines))
+    ids = row.ids.tolist()
+    _let_write(lm, ids, lines, grammar.longest, settings.choice, partial(_show_lines, show, shown, lines))
     results = []
     for sample, line in enumerate(lines):
-        runs = _spans_spelt(line.tokens, sentinels, lm.vocabulary.end)
+        runs = spans_spelt(line.tokens, row)
         ended = sum(map(len, runs)) if all(len(run) < most for run in runs) else None
-        results.append(_line_result(lm, between, runs, line, ended, settings, sample))
+        results.append(_line_result(lm, row.between, runs, line, ended, settings, sample))
     return results
-
-
-def _grammar(lm: LoadedModel, between: Sequence[str], sentinels: list[int], most: int) -> Allow:
-    """What an answer looks like: each sentinel and what it stands for, a token at least, then the end."""
-    text = writable_tokens(lm)
-    firsts = [writable_tokens(lm, before.lstrip() if n == 0 else before) for n, before in enumerate(between)]
-    marks = [*sentinels, lm.vocabulary.end]
-
-    def allow(tokens: list[int]) -> Flags:
-        place = max((n for n, token in enumerate(tokens) if token in sentinels), default=-1)
-        spelt = len(tokens) - 1 - place
-        gap = -1 if place < 0 else sentinels.index(tokens[place])
-        mark = np.zeros_like(text)
-        mark[marks[gap + 1]] = True
-        if gap < 0 or spelt == most:
-            return mark
-        return text | mark if spelt else firsts[gap]
-
-    return allow
-
-
-def _spans_spelt(tokens: list[int], sentinels: list[int], end: int) -> list[list[int]]:
-    """What an answer says of each sentinel."""
-    runs: list[list[int]] = []
-    for token in tokens:
-        if token in sentinels:
-            runs.append([])
-        elif token != end:
-            runs[-1].append(token)
-    return runs + [[] for _ in sentinels[len(runs) :]]
 
 
 def _show_lines(show: Show | None, shown: Callable[[Line], str], lines: Sequence[Line]) -> None:
@@ -225,7 +183,7 @@ def _let_write(
 def _line_result(
     lm: LoadedModel,
     between: tuple[str, ...],
-    runs: list[list[int]],
+    runs: Sequence[Sequence[int]],
     line: Line,
     ended: int | None,
     settings: WritingSettings,

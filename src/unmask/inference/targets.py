@@ -26,8 +26,9 @@ class Choice(NamedTuple):
 
 def target_choices(lm: LoadedModel, between: Sequence[str], targets: Sequence[str]) -> list[list[Choice]]:
     """For each blank the target words as tokens; words that are the same tokens there are one."""
+    masks = [mask for mask in (BLANK, lm.tokenizer.mask_token) if mask]  # T5 has none of its own
     for target in targets:
-        if not target.strip() or BLANK in target or lm.tokenizer.mask_token in target:
+        if not target.strip() or any(mask in target for mask in masks):
             raise BadInput(f"the target {target!r} is not a word: give the texts before --targets")
         if len(target.split()) > 1:
             raise BadInput(f"the target {target!r} is {len(target.split())} words, but a blank holds one")

@@ -21,9 +21,12 @@ from transformers import AutoModel, PreTrainedModel, PreTrainedTokenizerFast
 
 from unmask.errors import BadInput, Damaged
 from unmask.files import sha256_of
+from unmask.inference.ask import TOKENS_IN_CACHE
 from unmask.inference.sentence_layout import read_layout
-from unmask.models.load import DTYPES, chosen_device, from_directory, length_of
+from unmask.models.config import fitting_model
+from unmask.models.load import DTYPES, chosen_device, length_of
 from unmask.models.locate import model_directory
+from unmask.models.modernbert_rows import RowEncoder, row_encoder
 from unmask.records import Ids, Integers
 from unmask.tokens.bucket import batches_by_length
 from unmask.tokens.tokenizer.load import load_tokenizer
@@ -63,6 +66,11 @@ class Encoder:
         """Numbers in a vector."""
         return int(self.model.config.get_text_config().hidden_size)
 
+    @cached_property
+    def rows(self) -> RowEncoder | None:
+        """A shorter way from rows to vectors, where there is one for this model."""
+        return row_encoder(self.model) if self.precision == "float32" else None
+
     def casting(self) -> torch.autocast:
         """While open, products are computed in the encoder's precision."""
         dtype = DTYPES[self.precision]
@@ -75,11 +83,7 @@ def load_encoder(path: Path, *, device: str | None = "cpu", precision: str = "fl
     if precision not in DTYPES:
         raise BadInput(f"--precision {precision}: choose one of {', '.join(DTYPES)}")
     directory = model_directory(path)
-    try:
-        model, _ = from_directory(AutoModel, directory)
-    except (ValueError, KeyError, OSError, RuntimeError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise BadInput(f"{directory}: cannot be loaded as a model of transformers: {reason}") from error
+    model, _ = fitting_model(AutoModel, directory)
     encoder = encoder_of(model.to(place), load_tokenizer(directory), precision)
     layout = read_layout(directory)
     lengths = [length for length in (encoder.length, layout and layout.length) if length]
@@ -100,35 +104,46 @@ def encoder_digest(directory: Path) -> str:
 
 @torch.inference_mode()
 def row_vectors(encoder: Encoder, rows: Sequence[Ids], *, layers: int = 1) -> Iterator[tuple[Integers, Tensor]]:
-    """The numbers of the rows of each batch, and their vectors, B L D, in float32 on the device.
+    """The numbers of the rows of each batch, and the vectors of their tokens one after the other, T D, on the device.
 
-    Rows of like length are read together; behind the end of a row there is nothing to be used. `layers` is over how
-    many of the last layers the mean is taken.
+    Rows of like length are read together. `layers` is over how many of the last layers the mean is taken.
     """
     lengths = [max(1, len(row)) for row in rows]
-    least = LEAST if encoder.model.device.type == "cpu" else LEAST_ON_GPU
-    for numbers in batches_by_length(lengths, tokens=TOKENS, rows=ROWS, padding=0.0, least=least):
-        yield numbers, _forward(encoder, [rows[number] for number in numbers], layers)
+    short_way = encoder.rows if layers == 1 else None
+    if short_way is not None:
+        batches = batches_by_length(lengths, tokens=TOKENS_IN_CACHE)
+    else:
+        least = LEAST if encoder.model.device.type == "cpu" else LEAST_ON_GPU
+        batches = batches_by_length(lengths, tokens=TOKENS, rows=ROWS, padding=0.0, least=least)
+    for numbers in batches:
+        batch = [rows[number] for number in numbers]
+        if short_way is None:
+            vectors = _padded_vectors(encoder, batch, layers)
+        else:
+            vectors = short_way.states([row for row in batch if len(row)])
+        if not torch.isfinite(vectors).all():
+            raise Damaged("the model gives numbers that are not finite; its weights are damaged")
+        yield numbers, vectors
 
 
-def _forward(encoder: Encoder, batch: Sequence[Ids], layers: int) -> Tensor:
-    """One pass; a batch without padding is given no mask, for attention is faster without one."""
+def _padded_vectors(encoder: Encoder, batch: Sequence[Ids], layers: int) -> Tensor:
+    """One pass of transformers' own; a batch without padding is given no mask, for attention is faster without one."""
     width = max(1, *map(len, batch))
     ids = np.full((len(batch), width), encoder.tokenizer.pad_token_id or 0, dtype=np.int64)
     real = np.zeros_like(ids)
     for row, tokens in enumerate(batch):
         ids[row, : len(tokens)] = tokens
-        real[row, : max(1, len(tokens))] = 1
+        real[row, : len(tokens)] = 1
     device = encoder.model.device
     inputs: dict[str, Any] = {"input_ids": torch.from_numpy(ids).to(device)}
     if not real.all():
-        inputs["attention_mask"] = torch.from_numpy(real).to(device)
+        seen = real.copy()
+        seen[:, 0] = 1  # a row without tokens sees itself
+        inputs["attention_mask"] = torch.from_numpy(seen).to(device)
     with encoder.casting():
         output = encoder.model(**inputs, output_hidden_states=layers > 1)
     vectors: Tensor = output.last_hidden_state
     if layers > 1:
         vectors = torch.stack(output.hidden_states[-layers:]).mean(0)
-    vectors = vectors.float()
-    if not torch.isfinite(vectors).all():
-        raise Damaged("the model gives numbers that are not finite; its weights are damaged")
-    return vectors
+    flat = vectors.float().flatten(0, 1)
+    return flat if real.all() else flat[torch.from_numpy(real.reshape(-1) > 0).to(device)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -57,33 +57,61 @@ def fetch_model(name: str, revision: str | None = None) -> Path:
     from huggingface_hub.errors import HFValidationError
 
     try:
-        return _cached(name, revision) or _fetch(name, revision)
+        return _cached(name, revision) or _fetch(name, revision, FILES, _check_listing)
+    except HFValidationError as error:
+        raise BadInput(f"{PREFIX}{name}: no name on the hub; give {PREFIX}org/name") from error
+
+
+def fetch_tokenizer(name: str, revision: str | None = None) -> Path:
+    """The directory of the tokenizer of a model on the hub; weights are not fetched for it."""
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        place = _snapshot(name, revision, [*TOKENIZER])
+        has_tokenizer = place is not None and any((place / file).is_file() for file in TOKENIZER)
+        if place is not None and has_tokenizer:
+            return place
+        return _fetch(name, revision, ["config.json", *TOKENIZER], _check_tokenizer)
     except HFValidationError as error:
         raise BadInput(f"{PREFIX}{name}: no name on the hub; give {PREFIX}org/name") from error
 
 
 def _cached(name: str, revision: str | None) -> Path | None:
     """The snapshot in the cache, if nothing of it is missing."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
+    place = _snapshot(name, revision, FILES)
     try:
-        place = Path(snapshot_download(name, revision=revision, allow_patterns=FILES, local_files_only=True))
-        weight_files(place)  # another program may have fetched less
-    except (LocalEntryNotFoundError, BadInput, Damaged):
+        if place is None or not weight_files(place):  # another program may have fetched less
+            return None
+    except (BadInput, Damaged):
         return None
     whole = (place / "config.json").is_file() and any((place / file).is_file() for file in TOKENIZER)
     return place if whole else None
 
 
-def _fetch(name: str, revision: str | None) -> Path:
+def _snapshot(name: str, revision: str | None, patterns: list[str]) -> Path | None:
+    """What the cache has, whole or not."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=patterns, local_files_only=True))
+    except LocalEntryNotFoundError:
+        return None
+
+
+def _fetch(name: str, revision: str | None, patterns: list[str], check: Callable[[str, list[str]], None]) -> Path:
     from huggingface_hub import HfApi, snapshot_download
 
     with _asking_the_hub(name, revision), task(f"Fetching {name}") as step, explain_disk_errors(_cache_of(name)):
         files = [file.rfilename for file in HfApi().model_info(name, revision=revision).siblings or ()]
-        _check_listing(name, files)
+        check(name, files)
         bars = _bars_to(step)
-        return Path(snapshot_download(name, revision=revision, allow_patterns=FILES, tqdm_class=bars))
+        return Path(snapshot_download(name, revision=revision, allow_patterns=patterns, tqdm_class=bars))
+
+
+def _check_tokenizer(name: str, files: list[str]) -> None:
+    if not set(TOKENIZER) & set(files):
+        raise BadInput(f"{name}: on the hub, but it has no tokenizer")
 
 
 def _check_listing(name: str, files: list[str]) -> None:

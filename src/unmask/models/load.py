@@ -6,20 +6,13 @@ Nothing but a model that was named is fetched, nothing is unpickled, and no code
 
 from __future__ import annotations
 
-import copy
-import json
-import math
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors import SafetensorError
 from transformers import (
-    CONFIG_MAPPING,
     MODEL_FOR_MASKED_LM_MAPPING,
     AutoConfig,
     AutoModelForCausalLM,
@@ -28,24 +21,32 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerFast,
 )
-from transformers.utils import logging
 
-from unmask.errors import BadInput, Damaged
+from unmask.errors import BadInput
+from unmask.models.config import (
+    check_layers,
+    check_sizes,
+    fitting_model,
+    from_directory,
+    misfit,
+    read_config,
+    read_settings,
+)
 from unmask.models.locate import TASK, model_directory
-from unmask.models.weights import weight_shapes
 from unmask.records import Vocabulary
 from unmask.tokens.tokenizer.load import NOT_RUN, load_tokenizer, vocabulary_of
+
+if TYPE_CHECKING:
+    from unmask.models.modernbert_rows import RowPredictor
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 PERMUTED = "xlnet"  # restores hidden tokens by queries
 UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
-HUB_KERNEL = re.compile(r'_implementation[^"]*": [^,}]*/')  # code on the hub, which transformers would fetch and run
 TUNED = {  # how the names of tuned models end: what they are for, and what they do
     "ForSequenceClassification": ("classification", "it labels texts"),
     "ForTokenClassification": ("tagging", "it labels words"),
     "ForQuestionAnswering": ("answering", "it answers questions"),
 }
-GENEROUS = 4  # times the weights in the files: a head that is missing, a matrix that is tied, and no more
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,13 @@ class LoadedModel:
         """The most tokens of a text in one row: its length without the token that opens it and the one that closes."""
         return None if self.length is None else max(1, self.length - 2)
 
+    @cached_property
+    def rows(self) -> RowPredictor | None:
+        """A shorter way from rows to logits, where there is one for this model; asked for when it is needed."""
+        from unmask.models.modernbert_rows import row_predictor
+
+        return row_predictor(self.model) if self.precision == "float32" else None
+
     def casting(self) -> torch.autocast:
         """While open, products are computed in the model's precision."""
         dtype = DTYPES[self.precision]
@@ -85,9 +93,9 @@ def load_model(
     place = chosen_device(device)
     check_precision(precision)
     directory = model_directory(path)
-    settings = _settings(directory)
-    config = _config(directory, settings, permuted=permuted)
-    _check_sizes(directory, config, weight_shapes(directory))
+    settings = read_settings(directory)
+    config = _masked_lm_config(directory, settings, permuted=permuted)
+    check_sizes(directory, config, _auto_class(config))
     tokenizer = load_tokenizer(directory)
     vocabulary = vocabulary_of(tokenizer)
     check_vocabulary(directory, config, vocabulary)
@@ -124,76 +132,20 @@ def check_vocabulary(directory: Path, config: PreTrainedConfig, vocabulary: Voca
         )
 
 
-def _settings(directory: Path) -> dict[str, Any]:
-    """What config.json says, and none of it that would have something else run or computed."""
-
-    def refuse(constant: str) -> float:
-        if constant == "NaN":
-            raise ValueError("NaN is no number")
-        return float(constant)
-
-    file = directory / "config.json"
-    try:
-        settings = json.loads(file.read_text(encoding="utf-8"), parse_constant=refuse)
-    except (ValueError, RecursionError) as error:
-        raise Damaged(f"{file} is not JSON: {error}") from error
-    if not isinstance(settings, dict):
-        raise Damaged(f"{file}: holds no settings of a model")
-    if HUB_KERNEL.search(json.dumps(settings)):
-        raise BadInput(f"{file}: attn_implementation names code on the hub, which is not run; take that line out")
-    if "quantization_config" in settings:
-        raise BadInput(f"{directory}: its weights are quantized; give the model that it was made from")
-    return settings
-
-
-def _config(directory: Path, settings: dict[str, Any], *, permuted: bool) -> PreTrainedConfig:
-    kind = settings.get("model_type")
-    if not isinstance(kind, str):
-        raise BadInput(f"{directory}: cannot load a model of type {kind!r}: its config.json names no model_type")
-    if kind not in CONFIG_MAPPING:
-        code = f"; {NOT_RUN}" if "auto_map" in settings else ""
-        raise BadInput(f"{directory}: cannot load a model of type {kind!r}: its code is not part of transformers{code}")
-    try:
-        config: PreTrainedConfig = AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # each family looks at its settings in its own way
-        raise Damaged(f"{directory / 'config.json'}: not the settings of a {kind}: {_reason(error)}") from error
+def _masked_lm_config(directory: Path, settings: dict[str, Any], *, permuted: bool) -> PreTrainedConfig:
+    config = read_config(directory, settings)
     for ending, (purpose, use) in TUNED.items():
         if any(name.endswith(ending) for name in config.architectures or ()):
             use = f"unmask predict {directory} TEXT asks it" if (directory / TASK).is_file() else use
             raise BadInput(f"{directory}: is tuned for {purpose} and has no head that fills blanks; {use}")
+    kind = config.model_type
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING and not (permuted and kind == PERMUTED):
         raise BadInput(f"{directory}: {kind} is not a masked language model, it has no head that fills blanks")
     return config
 
 
-def _reason(error: Exception) -> str:
-    """What an error of a library says, in one line."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def _check_sizes(directory: Path, config: PreTrainedConfig, shapes: dict[str, tuple[int, ...]]) -> None:
-    """Refuse a config.json that would build what the files cannot fill: its numbers may be anything."""
-    held = sum(map(math.prod, shapes.values()))
-    layers = getattr(config.get_text_config(), "num_hidden_layers", 0)
-    try:
-        if layers > len(shapes):
-            raise ValueError(f"{layers:,} layers, and the files hold {len(shapes):,} tensors")
-        described = _empty_model(config).state_dict()
-        if (total := sum(weight.numel() for weight in described.values())) > GENEROUS * held:
-            raise ValueError(f"{total:,} weights, and the files hold {held:,}")
-    except Exception as error:  # sizes that do not divide, that overflow, that are no numbers
-        raise Damaged(f"{directory / 'config.json'}: describes no model of these files: {_reason(error)}") from error
-
-
 def _auto_class(config: PreTrainedConfig) -> Any:
     return AutoModelForCausalLM if config.model_type == PERMUTED else AutoModelForMaskedLM
-
-
-def _empty_model(config: PreTrainedConfig) -> PreTrainedModel:
-    """The model that a configuration describes, without memory for its weights."""
-    with torch.device("meta"), quiet_transformers():
-        model: PreTrainedModel = _auto_class(config).from_config(copy.deepcopy(config))
-    return model
 
 
 def is_masked_lm(directory: Path) -> bool:
@@ -210,83 +162,22 @@ def _model(directory: Path, config: PreTrainedConfig, device: torch.device, *, o
     except (RuntimeError, ValueError, OSError, ImportError) as error:
         if own_code:
             raise BadInput(own) from error
-        reason = _first_misfit(directory, config) or _reason(error)
-        raise Damaged(f"{directory}: the weights do not fit config.json: {reason}") from error
+        raise misfit(directory, config, _auto_class(config), error) from error
     if own_code and (report["missing_keys"] or report["unexpected_keys"]):
         raise BadInput(own)
-    _check_layers(directory, config, report)
+    check_layers(directory, config, report)
     _check_complete(directory, report)
     eval_model: PreTrainedModel = model.to(device).eval()
     return eval_model
 
 
-def _first_misfit(directory: Path, config: PreTrainedConfig) -> str | None:
-    """The first tensor of another shape in the files than in the model that is described."""
-    shapes = weight_shapes(directory)
-    for name, weight in _empty_model(config).state_dict().items():
-        if (held := shapes.get(name, tuple(weight.shape))) != tuple(weight.shape):
-            return f"{name} has shape {held}, and should have {tuple(weight.shape)}"
-    return None
-
-
-def _check_layers(directory: Path, config: PreTrainedConfig, report: dict[str, Any]) -> None:
-    """Refuse weights inside layers that are left out, or that are not there; heads may differ."""
-    for keys, what in (
-        (report["unexpected_keys"], "the files hold {}, which it has no place for"),
-        (report["missing_keys"], "the files lack {}"),
-    ):
-        if inside := sorted(key for key in keys if re.search(r"\.layers?\.\d+\.", key)):
-            others = f" and {len(inside) - 1} more" if len(inside) > 1 else ""
-            name = f"a {config.model_type} of {config.get_text_config().num_hidden_layers} layers"
-            place = what.format(f"{inside[0]}{others}")
-            raise Damaged(f"{directory}: the weights do not fit config.json, {name}: {place}")
-
-
-def from_directory(auto: Any, directory: Path, **options: Any) -> tuple[Any, dict[str, Any]]:
-    """The model of a directory by one of transformers' Auto classes, in float32, and what it says of the loading.
-
-    Nothing is fetched, nothing is unpickled and no code is run. What goes wrong besides damage is the caller's to say.
-    """
-    try:
-        with quiet_transformers():
-            model, report = auto.from_pretrained(
-                directory,
-                dtype=torch.float32,
-                local_files_only=True,
-                use_safetensors=True,
-                trust_remote_code=False,
-                output_loading_info=True,
-                **options,
-            )
-    except SafetensorError as error:
-        raise Damaged(f"{directory}: the weights cannot be read: {error}") from error
-    return model, report
-
-
 def whole_model(auto: Any, directory: Path, what: str, device: torch.device) -> PreTrainedModel:
     """The model of a directory by one of transformers' Auto classes, with every weight it has: what it is to be."""
-    try:
-        model, report = from_directory(auto, directory)
-    except (RuntimeError, ValueError, OSError) as error:
-        raise Damaged(f"{directory}: the model cannot be loaded: {error}") from error
+    model, report = fitting_model(auto, directory)
     if missing := report["missing_keys"]:
         raise BadInput(f"{directory}: not a whole {what}, its weights lack {min(missing)}")
     whole: PreTrainedModel = model.to(device).eval()
     return whole
-
-
-@contextmanager
-def quiet_transformers() -> Iterator[None]:
-    """Without transformers' bars and reports; what matters of them is said by whoever asked."""
-    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
 
 
 def _check_complete(directory: Path, report: dict[str, Any]) -> None:

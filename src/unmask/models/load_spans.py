@@ -29,6 +29,14 @@ def model_type(directory: Path) -> str:
     return str(settings.get("model_type")) if isinstance(settings, dict) else "None"
 
 
+def is_span_model(directory: Path) -> bool:
+    """Whether a model directory is of a kind that spells out what sentinels stand for."""
+    try:
+        return model_type(directory) in SPAN_MODELS
+    except (Damaged, OSError):  # whoever loads it says what is wrong with it
+        return False
+
+
 def load_spans(directory: Path, *, device: str | None = None, precision: str = "float32") -> LoadedModel:
     """Load the encoder-decoder of a model directory; relative positions let it take texts of any length."""
     place = chosen_device(device)

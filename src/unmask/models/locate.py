@@ -9,7 +9,7 @@ from pathlib import Path
 
 from unmask.errors import BadInput
 from unmask.files import missing_path, path_kind
-from unmask.models.hub import fetch_model, hub_name
+from unmask.models.hub import fetch_model, fetch_tokenizer, hub_name
 from unmask.runs.commands import PRETRAIN, resume_command, train_command
 from unmask.runs.directory import read_description
 
@@ -27,8 +27,7 @@ def model_directory(path: Path, revision: str | None = None) -> Path:
             return fetch_model(name, revision)
         named = f"hf:{path}" if path.name == str(path) else "org/name"
         raise missing_path(path, f"give a run, a model directory, or a name on the hub, such as {named}")
-    if revision is not None:
-        raise BadInput(f"--revision {revision}: {path} is here, and only a name on the hub has revisions; leave it out")
+    _refuse_revision(path, revision)
     if not path.is_dir():
         raise BadInput(
             f"{path}: is a file; give a run or a model directory (`unmask runs` lists the runs below a folder)"
@@ -48,10 +47,18 @@ def model_directory(path: Path, revision: str | None = None) -> Path:
     raise BadInput(f"{path}: holds no model, it is {kind}; {remedy}")
 
 
-def tokenizer_directory(path: Path) -> Path:
-    """The directory that holds the tokenizer: of a run, of a model, of a data directory, or the path itself."""
+def _refuse_revision(path: Path, revision: str | None) -> None:
+    if revision is not None:
+        raise BadInput(f"--revision {revision}: {path} is here, and only a name on the hub has revisions; leave it out")
+
+
+def tokenizer_directory(path: Path, revision: str | None = None) -> Path:
+    """The directory that holds the tokenizer: of a run, a model, a data directory or a name on the hub, or the path."""
     if not path.exists():
-        raise missing_path(path, "give a run, a model, a tokenizer or a data directory")
+        if (name := hub_name(path)) is not None:
+            return fetch_tokenizer(name, revision)
+        raise missing_path(path, "give a run, a model, a tokenizer, a data directory, or a name on the hub")
+    _refuse_revision(path, revision)
     if not path.is_dir():
         raise BadInput(f"{path}: is a file; give a run, a model, a tokenizer or a data directory")
     if (path / "run.json").exists():

@@ -43,9 +43,11 @@ from transformers.models.modernbert.modeling_modernbert import (
 def replace_layers(learner: Module) -> str | None:
     """Let the layers that have a shorter way take it; what keeps them from it, in words."""
     for model in learner.modules():
-        if type(model) is ModernBertModel and _is_plain(model):
-            if difference := _difference(model):
+        if type(model) is ModernBertModel and is_plain(model):
+            if difference := layers_differ(model):
                 return difference
+            if not _agrees():
+                return "a small model says something else"
             _replace(model)
     return None
 
@@ -153,7 +155,7 @@ ATTENTION = Replacement(
 MLP = Replacement(ModernBertMLP, FusedMLP, ("self", "hidden_states"), ("Wi", "Wo", "act", "drop"))
 
 
-def _is_plain(model: ModernBertModel) -> bool:
+def is_plain(model: ModernBertModel) -> bool:
     """Whether it is configured as is written here: torch's attention, exact gates, products without biases."""
     activations = [
         module.act for module in model.modules() if isinstance(module, ModernBertMLP) and hasattr(module, "act")
@@ -164,7 +166,7 @@ def _is_plain(model: ModernBertModel) -> bool:
     return exact and config._attn_implementation == "sdpa" and not biases
 
 
-def _difference(model: ModernBertModel) -> str | None:
+def layers_differ(model: ModernBertModel) -> str | None:
     """What of transformers' layers is not as is written here, in words."""
     for replacement in (LAYER, ROTARY, ATTENTION, MLP):
         names = tuple(inspect.signature(replacement.original.forward).parameters)
@@ -178,7 +180,7 @@ def _difference(model: ModernBertModel) -> str | None:
                 return f"{type(module).__name__} is not {replacement.original.__name__}"
     except AttributeError as error:
         return str(error)
-    return None if _agrees() else "a small model says something else"
+    return None
 
 
 def _replace(model: ModernBertModel) -> None:
@@ -194,9 +196,8 @@ def _replaceable(model: ModernBertModel) -> list[tuple[Any, Replacement]]:
     return modules
 
 
-@cache
-def _agrees() -> bool:
-    """Whether a small model has the same states both ways: what no name tells. Takes some hundredths of a second."""
+def small_model() -> ModernBertModel:
+    """A model to compare two ways through; its weights are of torch's random numbers."""
     config = ModernBertConfig(
         vocab_size=24,
         hidden_size=16,
@@ -213,9 +214,16 @@ def _agrees() -> bool:
         cls_token_id=0,
         sep_token_id=0,
     )
+    model: ModernBertModel = ModernBertModel._from_config(config, attn_implementation="sdpa").eval()
+    return model
+
+
+@cache
+def _agrees() -> bool:
+    """Whether a small model has the same states both ways: what no name tells. Takes some hundredths of a second."""
     with torch.random.fork_rng(), torch.no_grad(), torch.autocast("cpu", enabled=False):
         torch.manual_seed(0)
-        model = ModernBertModel._from_config(config, attn_implementation="sdpa").eval()
+        model = small_model()
         ids, positions = torch.randint(1, 24, (2, 24)), torch.arange(24).remainder(13)[None]
         try:
             reference = model(input_ids=ids, position_ids=positions).last_hidden_state

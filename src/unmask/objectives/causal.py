@@ -33,6 +33,7 @@ class Causal(ModelObjective):
     name = "causal"
     also = ("clm",)
     paper = "causal language modelling, CLM; GPT, Radford et al. 2018"
+    uses = ("unmask generate RUN --count 3",)
     families = frozenset({"gpt2", *(name for name in MASKED_LMS if FAMILIES[name].packs)})
     terms: ClassVar = {"causal": 1.0}
     tally_sizes: ClassVar = {"correct": 1, "nats": 1, "text": 1}

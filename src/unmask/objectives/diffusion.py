@@ -34,6 +34,7 @@ class Diffusion(ModelObjective):
     name = "diffusion"
     also = ("mdlm",)
     paper = "masked diffusion language modelling; MDLM, Sahoo et al. 2024"
+    uses = ("unmask generate RUN --count 3",)
     usual = "diffusion"
     families = MASKED_LMS
     terms: ClassVar = {"bound": 1.0}

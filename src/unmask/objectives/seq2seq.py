@@ -46,6 +46,7 @@ class Seq2Seq(ModelObjective):
     name = "seq2seq"
     also = ("span-corruption",)
     paper = "span corruption; T5, Raffel et al. 2020"
+    uses = ("unmask fill RUN EXAMPLE",)
     usual = "sentinel"
     families = frozenset({"t5"})
     terms: ClassVar = {"seq2seq": 1.0}

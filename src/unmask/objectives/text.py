@@ -59,6 +59,7 @@ class TextObjective(Objective[Learner, Batch]):
     families: frozenset[str] | None = None  # of models that it trains; none: whichever
     held_out: bool = False  # whether it is measured on held-out text in its own way, besides the fixed masks
     card: Card = FILL_MASK
+    uses: tuple[str, ...] = ()  # commands that a finished run suggests first, with RUN, DATA and EXAMPLE in them
 
     @property
     def hides(self) -> bool:

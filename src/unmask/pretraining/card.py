@@ -11,7 +11,7 @@ from pathlib import Path
 from safetensors.torch import save_file
 
 from unmask.files import whole_directory
-from unmask.models.load import quiet_transformers
+from unmask.models.config import quiet_transformers
 from unmask.objectives.text import Card, Export
 from unmask.pretraining.settings import PretrainSettings, Recipe
 from unmask.tokens.example import BLANK, NEUTRAL

@@ -20,6 +20,7 @@ from unmask.corruption.policy import policies_with
 from unmask.corruption.schedule import MaskingSchedule, parse_schedule
 from unmask.errors import BadInput
 from unmask.files import sha256_of
+from unmask.models.families.architectures import architecture
 from unmask.models.families.family import FAMILIES, build_model
 from unmask.models.kernels import CPU_KERNELS
 from unmask.objectives.curriculum import Curriculum, parse_curriculum
@@ -52,6 +53,7 @@ USES = (
     "from transformers import pipeline\n\nfill = pipeline('fill-mask', model=MODEL)\n"
     "fill(EXAMPLE.replace('[MASK]', fill.tokenizer.mask_token))",
 )
+WRITING = "text-generation"  # of models that write from left to right
 CHOICES = ("objective", "policy", "rate", "static_masks", "init", "length", "batch_size", "micro_batch", "skip_spikes")
 FLAGS = {  # that the settings of a run are asked for by
     **dict.fromkeys(("name", "recipe.name", "recipe.family", "recipe.size"), "--recipe"),
@@ -180,7 +182,7 @@ class Pretraining:
                 **{name: value for name, value in masked.items() if value is not None},
                 "a step": settings.lengths.describe(settings.batch_size),
             },
-            uses=USES if fills_blanks(self.objective) else (),
+            uses=uses_of(self.objective, recipe.family),
         )
 
 
@@ -208,6 +210,15 @@ def fills_blanks(objective: TextObjective[Any]) -> bool:
     return objective.card.pipeline == FILL_MASK.pipeline
 
 
+def uses_of(objective: TextObjective[Any], family: str) -> tuple[str, ...]:
+    """What a finished run is for: commands, and Python.
+
+    One that learned from left to right writes where its architecture looks to the left alone by itself.
+    """
+    writes = objective.card.pipeline != WRITING or architecture(family).left_to_right
+    return (*(objective.uses if writes else ()), *(USES if fills_blanks(objective) else ()))
+
+
 def pretrain(
     data: Path,
     out: Path,
@@ -226,9 +237,10 @@ def pretrain(
     dataset = Dataset.open(data)
     pretraining = Pretraining.of(dataset, recipe, seed)
     say_what_is_unusual(pretraining)
-    fills = fills_blanks(pretraining.objective)
+    fills, job = fills_blanks(pretraining.objective), pretraining.job()
+    shown = any("EXAMPLE" in use for use in job.uses)
     finished_run = run_job(
-        replace(pretraining.job(), example=(example_blank(data) or NEUTRAL) if fills else None),
+        replace(job, example=(example_blank(data) or NEUTRAL) if shown else None),
         out,
         budget,
         resume=resume,

@@ -29,9 +29,9 @@ class Agreement:
     """What blanks that are filled together agree on, the likeliest first."""
 
     blanks: tuple[int, ...]  # which of the text's, the first being 0
-    method: str  # table (two blanks), or beam
+    method: str  # table (two blanks), or beam; decoder, of T5
     fillings: tuple[Filling, ...]
-    independent: Filling  # the best of each blank on its own, judged in the same way
+    independent: Filling | None  # the best of each blank on its own, judged in the same way; T5 has none
     orders: int  # in which they were revealed
     outside: tuple[float, ...] = ()  # of each blank, the probability of what the table leaves out
 
@@ -64,10 +64,11 @@ class Filled:
     """A text with its blanks filled: what each blank says on its own, and the text as they agree on it."""
 
     text: str
-    blanks: tuple[tuple[Guess, ...], ...]  # the candidates of each on its own, the others staying blank; best first
+    blanks: tuple[tuple[Guess, ...], ...]  # the candidates of each on its own, the others staying blank; best first;
+    # of T5 behind what the blanks before it are filled with
     completed: str
     places: tuple[tuple[int, int], ...]  # where each filled word starts and ends in `completed`
-    independent: str = ""  # the text completed with the best of each blank on its own
+    independent: str = ""  # the text completed with the best of each blank on its own; T5 has none
     agreements: tuple[Agreement, ...] = ()  # of blanks that are filled together
     tokens: int = 0  # of the text
     tokens_read: int = 0  # of them within sight of a blank
@@ -76,3 +77,4 @@ class Filled:
     word_lengths: str = ""  # where the share of words of each length is from, if lengths competed
     explained: tuple[Explained, ...] = ()
     notes: tuple[str, ...] = ()
+    method: str = "masked"  # or spans: T5, whose decoder spells out the blanks from left to right

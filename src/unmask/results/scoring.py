@@ -23,7 +23,7 @@ class Scored:
     """How likely a model finds a text, in nats; more is likelier."""
 
     text: str
-    method: str  # pseudo, with the stride where there is one; likelihood; bound
+    method: str  # pseudo, with the stride where there is one; likelihood; bound; spans
     score: float  # the sum over its tokens
     per_token: float
     per_word: float

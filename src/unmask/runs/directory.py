@@ -72,8 +72,8 @@ README = """# A run of unmask
 | `metrics.jsonl` | a line for each logged step and each validation on what is held out |
 | `report.html`, `plot.png` | the run on one page: figures, curves, settings, how to use the model |
 | `checkpoints/` | the newest moments to go on from; `unmask runs RUN`, RUN being this directory, names the command |
-| `best/` | the best moment by the first figure of `run.json`, where that was asked for |
 """
+BEST_ROW = "| `best/` | the best moment by the first figure of `run.json`, which `model/` is of |\n"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Work:
         return entry.name in (self.lock, f".{self.sign}.writing")
 
 
-RUN = Work("run", DESCRIPTION, LOCK, README)
+RUN = Work("run", DESCRIPTION, LOCK, README + BEST_ROW)
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,8 @@ def open_run(
             yield _keep_changes(Run(path, before), request)
         else:
             with explain_disk_errors(path):
-                (path / "README.md").write_text(README, encoding="utf-8")
+                readme = README + (BEST_ROW if request.get("keeps_best") else "")
+                (path / "README.md").write_text(readme, encoding="utf-8")
             with _cleared_unless_begun(path):
                 yield Run(path, request)
 

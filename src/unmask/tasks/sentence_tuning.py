@@ -16,7 +16,8 @@ from transformers import MODEL_MAPPING, AutoModel, PreTrainedConfig, PreTrainedM
 
 from unmask.errors import BadInput
 from unmask.files import whole_directory
-from unmask.models.load import length_of, quiet_transformers
+from unmask.models.config import quiet_transformers
+from unmask.models.load import length_of
 from unmask.models.sentence_transformers import write_sentence_transformer
 from unmask.tasks.rows import row_length
 from unmask.tasks.sentence_rows import SentenceReader

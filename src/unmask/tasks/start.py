@@ -15,7 +15,7 @@ from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
 from unmask.errors import BadInput, Damaged
 from unmask.files import json_digest, sha256_of
-from unmask.models.load import from_directory, quiet_transformers
+from unmask.models.config import from_directory, quiet_transformers
 from unmask.models.weights import weight_files
 
 

@@ -19,7 +19,8 @@ from transformers import PreTrainedModel
 
 from unmask.errors import BadInput, Damaged
 from unmask.files import free_place, write_json
-from unmask.models.load import DTYPES, chosen_device, from_directory
+from unmask.models.config import from_directory
+from unmask.models.load import DTYPES, chosen_device
 from unmask.models.locate import TASK, model_directory
 from unmask.results import Prediction
 from unmask.runs.commands import quoted_path

@@ -7,7 +7,7 @@ import copy
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from unmask.files import whole_directory
-from unmask.models.load import quiet_transformers
+from unmask.models.config import quiet_transformers
 from unmask.tasks.tuned_model import TaskCard
 from unmask.tokens.tokenizer.load import save_tokenizer
 from unmask.training.job import FinishedRun

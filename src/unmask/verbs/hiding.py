@@ -25,6 +25,7 @@ def show(
     rate: str | None = None,
     phrases: Location | None = None,
     seed: int = 0,
+    revision: str | None = None,
 ) -> Iterator[Shown | Written]:
     """Show texts as a model will see them: what a policy hides, the original above.
 
@@ -32,7 +33,8 @@ def show(
     underlined; ## stands before a token that goes on with a word, whatever the tokenizer.
 
     Args:
-        model: What has the tokenizer: a data directory, a run, a model or a tokenizer.
+        model: What has the tokenizer: a data directory, a run, a model or a tokenizer, or a name on the hub, of which
+            only the tokenizer is fetched.
         texts: Texts to hide in, a file of them (a text a line, or .jsonl), or - for standard input.
         policy: What is hidden: token, word, span, ngram, sentinel and so on, or "span 0.7, token 0.3".
         all: Every policy on the same text; entity, phrase and collocation if there are phrases.
@@ -40,10 +42,14 @@ def show(
         phrases: A file with a phrase a line, for the policies entity, phrase and collocation; else the lists of the
             data directory, mined if there are none.
         seed: Which positions are hidden.
+        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
     """
     if not texts:
         raise BadInput('nothing to show: give a text, such as "The cat sat on the mat."')
-    show_one = _shower(model, policy=policy, all=all, rate=rate, phrases=phrases, seed=seed)
+    from unmask.models.locate import tokenizer_directory
+
+    directory = tokenizer_directory(Path(model), revision)  # a wrong path is told before anything heavy is loaded
+    show_one = _shower(directory, model, policy=policy, all=all, rate=rate, phrases=phrases, seed=seed)
 
     def answer(texts: list[str]) -> Answers[Shown]:
         for text in texts:
@@ -56,12 +62,9 @@ def show(
 
 
 def _shower(
-    model: Location, *, policy: str, all: bool, rate: str | None, phrases: Location | None, seed: int
+    directory: Path, model: Location, *, policy: str, all: bool, rate: str | None, phrases: Location | None, seed: int
 ) -> Callable[[str], list[Shown]]:
     """From a text to what a policy, or each of them, makes of it; wrong settings are told before any text is read."""
-    from unmask.models.locate import tokenizer_directory
-
-    directory = tokenizer_directory(Path(model))  # a wrong path is told before anything heavy is loaded
     from unmask.corruption.schedule import parse_schedule
     from unmask.inference.show import Phrases, phrases_of_data, show_all, show_text
     from unmask.tokens.spans.phrases import read_phrases

@@ -38,13 +38,13 @@ def score(
     """Say how likely a model finds texts, in nats.
 
     A masked language model gives the pseudo-log-likelihood, each token hidden with the later pieces of its word; a
-    model that reads from left to right the likelihood; masked diffusion a bound on it. The result says which. Texts
-    that are longer than the model takes are read in windows. Lines that cannot be scored are named at the end (exit
-    code 3).
+    model that reads from left to right the likelihood; masked diffusion a bound on it; T5 the pseudo-log-likelihood of
+    words that its decoder spells out. The result says which. Texts that are longer than the model takes are read in
+    windows. Lines that cannot be scored are named at the end (exit code 3).
 
     Args:
-        model: A run, any directory with a masked or a left-to-right language model of transformers, or a name on the
-            hub: org/name, or hf:name.
+        model: A run, any directory with a masked, a left-to-right or a T5 model of transformers, or a name on the hub:
+            org/name, or hf:name.
         texts: Texts, a file of them (a text a line, or .jsonl), or - for standard input.
         prefix: What stands before each text: in sight, not scored.
         suffix: What stands behind each text: in sight, not scored.
@@ -103,8 +103,8 @@ def probe(
     cannot be scored is counted.
 
     Args:
-        model: A run, any directory with a masked or a left-to-right language model of transformers, or a name on the
-            hub: org/name, or hf:name.
+        model: A run, any directory with a masked, a left-to-right or a T5 model of transformers, or a name on the hub:
+            org/name, or hf:name.
         items: A file with an item a line: .jsonl, or columns with a tab between.
         by: The field that items are counted by; else phenomenon, linguistics_term, UID, template or predicate_id.
         stride: Score long pairs by hiding every so many-th word first, and exactly where that is not clear.

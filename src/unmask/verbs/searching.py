@@ -137,7 +137,7 @@ def index(
         overlap: How many of them the next passage shares; if not given, a fifth.
         faiss: Build what finds near vectors without looking at all of them (pip install 'unmask[faiss]').
         field: The field of JSON lines that holds the text, or several to join: title,text; text if not given.
-        encoder: With --add: the model the index was made with, if it has moved.
+        encoder: With --add: the model the index was made with, if it has moved; a name on the hub too.
         device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
         precision: What products are computed in.
         revision: The branch, tag or commit of a model on the hub; its main branch if not given.
@@ -150,7 +150,10 @@ def index(
     if add is not None or remove:
         if corpus:
             raise BadInput(f"{corpus[0]}: give an index alone with --add and --remove: unmask index INDEX --add FILE")
-        return _change_index(Path(model), path_of(add), remove, field, (path_of(encoder), device, precision), begun)
+        if revision is not None and (add is None or encoder is None):
+            raise BadInput(f"--revision {revision}: an index knows its model; with --add and --encoder NAME it is used")
+        where = (path_of(encoder), device, precision, revision)
+        return _change_index(Path(model), path_of(add), remove, field, where, begun)
     if len(corpus) != 1:
         raise BadInput("give a model and one corpus: unmask index MODEL TEXTS --out index")
     asked = model_to_ask(model, device, precision, revision)
@@ -185,7 +188,7 @@ def _change_index(
     add: Path | None,
     remove: tuple[str, ...],
     field: str | None,
-    where: tuple[Path | None, str | None, str],
+    where: tuple[Path | None, str | None, str, str | None],
     begun: float,
 ) -> Indexed:
     """Remove documents, then add others."""
@@ -387,12 +390,16 @@ def _indexed(made: Index, added: int, removed: int, begun: float) -> Indexed:
     )
 
 
-def _model_of(opened: Index, encoder: Path | None, device: str | None, precision: str) -> Model:
+def _model_of(
+    opened: Index, encoder: Path | None, device: str | None, precision: str, revision: str | None = None
+) -> Model:
     """The model an index was made with; another is refused."""
+    from unmask.models.hub import hub_name
+
     place = encoder or Path(opened.settings.model)
-    if not place.exists():
+    if not place.exists() and (encoder is None or hub_name(encoder) is None):
         remedy = "--encoder says where it is now; --by bm25 searches without it"
         raise BadInput(f"{place}: is not there, and the vectors of {opened.path} are its; {remedy}")
-    asked = model_to_ask(place, device, precision)
+    asked = model_to_ask(place, device, precision, revision)
     opened.check_model(asked.encoder_digest, asked.path)
     return asked

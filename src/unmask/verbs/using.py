@@ -167,14 +167,15 @@ def fill(
     A blank is [MASK], a token, or [MASK:word], a word of one or several. The text is completed with what its blanks
     agree on: two by the joint distribution nearest to what the model says of each, more by a search in several orders;
     what each says on its own stands beside it. Tokens that go on with a word are offered after a letter only;
-    probabilities are over the whole vocabulary. Lines that cannot be filled are named at the end (exit code 3).
+    probabilities are over the whole vocabulary. Of T5 a blank holds a span of any length, found by beam search. Lines
+    that cannot be filled are named at the end (exit code 3).
 
     What is here wins over a name on the hub. A name is org/name where there is no folder org, hf:name, or what the
     hub's cache has; its config, tokenizer and safetensors are fetched once, no pickles and no code.
 
     Args:
-        model: A run, any directory with a masked language model of transformers, or a name on the hub: org/name, or
-            hf:name.
+        model: A run, any directory with a masked language model or a T5 of transformers, or a name on the hub:
+            org/name, or hf:name.
         texts: Texts with blanks, a file of them (a text a line, or .jsonl), or - for standard input.
         top: How many candidates for each blank, and for all together.
         targets: Only these words, of any number of tokens, the likeliest first; they come after the texts.

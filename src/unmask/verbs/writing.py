@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from unmask.errors import BadInput
-from unmask.results import Generated
-from unmask.verbs.arguments import Location, given_settings
+from unmask.results import Generated, Written
+from unmask.verbs.arguments import Location, given_settings, path_of
 from unmask.verbs.commands import streamed, textless, verb
 from unmask.verbs.lines import Answers, answer_texts
 from unmask.verbs.using import model_to_ask
@@ -32,10 +32,12 @@ def generate(
     blocks: int | None = None,
     seed: int = 0,
     trace: bool = False,
+    field: str | None = None,
+    out: Location | None = None,
     device: str | None = None,
     precision: Literal["float32", "bfloat16", "float16"] = "float32",
     revision: str | None = None,
-) -> Iterator[Generated]:
+) -> Iterator[Generated | Written]:
     """Write text: from nothing, behind a prefix, or in the gaps of texts.
 
     A run of the recipe diffusion reveals masked tokens step by step. Any other masked language model does the same, the
@@ -58,6 +60,9 @@ def generate(
         blocks: Write in so many blocks from left to right; only in the last may the text end.
         seed: Where the random numbers come from.
         trace: Keep the order in which tokens were revealed, with their confidence, for --json.
+        field: The field of JSON lines that holds the text; text if not given.
+        out: A file to write, a line of JSON for each sample of a file of texts; the same command goes on where it was
+            stopped.
         device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
         precision: What products are computed in.
         revision: The branch, tag or commit of a model on the hub; its main branch if not given.
@@ -86,10 +91,9 @@ def generate(
                 (written,) = asked.generate_each(each, show=show, **settings)
             yield written
 
-    if texts:
-        for result in answer_texts(texts, answer, done="written"):
-            assert isinstance(result, Generated)  # nothing is written to a file here
-            yield result
+    if texts or out is not None:
+        agreed = {"model": asked.path, "precision": precision} | settings
+        yield from answer_texts(texts, answer, done="written", field=field, out=path_of(out), settings=agreed)
         return
     for written in answer(()):
         if isinstance(written, BadInput):

@@ -21,7 +21,8 @@ from unmask.inference.encode import encode_rows
 from unmask.inference.export.graph import FillGraph, Pooling, VectorGraph, onnx_libraries, write_int8, write_onnx
 from unmask.inference.export.parity import Parity, compare_fills, compare_vectors
 from unmask.inference.export.readme import readme_of
-from unmask.models.load import LoadedModel, from_directory, load_model
+from unmask.models.config import from_directory
+from unmask.models.load import LoadedModel, load_model
 from unmask.models.sentence_transformers import write_sentence_transformer
 from unmask.progress import task
 from unmask.records import Ids

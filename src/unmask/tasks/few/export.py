@@ -14,7 +14,7 @@ from torch.nn import Module
 from transformers import PreTrainedTokenizerFast
 
 from unmask.files import whole_directory
-from unmask.models.load import quiet_transformers
+from unmask.models.config import quiet_transformers
 from unmask.tasks.classify.calibration import fit_sets, probabilities_of
 from unmask.tasks.classify.classifier import ClassifyCard
 from unmask.tasks.classify.export import calibrated

@@ -22,7 +22,7 @@ from transformers import (
 )
 
 from unmask.files import whole_directory
-from unmask.models.load import quiet_transformers
+from unmask.models.config import quiet_transformers
 from unmask.objectives.objective import AnyObjective
 from unmask.objectives.ranking import Judgments
 from unmask.objectives.sparse_ranking import SparseRanking

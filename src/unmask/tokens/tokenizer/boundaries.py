@@ -27,7 +27,7 @@ from unmask.tokens.tokenizer.encode import begins_unspaced, encode, token_beginn
 from unmask.tokens.tokenizer.load import vocabulary_size
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Boundaries:
     """What a vocabulary says of its tokens; V flags each."""
 
