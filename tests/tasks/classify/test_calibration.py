@@ -72,3 +72,9 @@ def test_too_few_held_out_texts_rule_nothing_out_and_a_set_is_never_empty() -> N
     probabilities = np.array([[0.9, 0.1], [0.2, 0.8]])
     assert fit_sets(probabilities, np.eye(2), 0.9) == 0.0
     assert label_sets(probabilities, 0.95).tolist() == [[True, False], [False, True]]
+
+
+def test_where_all_is_right_nothing_is_made_surer() -> None:
+    targets = np.eye(2)[[0, 1, 0]]
+    assert fit_temperature(targets * 3.0, targets, several=False) == 1.0
+    assert fit_temperature(targets * 6.0 - 3.0, targets, several=True) == 1.0

@@ -55,7 +55,7 @@ def test_a_text_is_labelled_alike_alone_and_among_others(tuned: unmask.Tuned) ->
     together = unmask.predict(tuned.path, *texts)
     for text, among in zip(texts, together, strict=True):
         (alone,) = unmask.predict(tuned.path, text)
-        assert alone.probabilities == pytest.approx(among.probabilities, abs=1e-6)  # type: ignore[union-attr]
+        assert alone.probabilities == pytest.approx(among.probabilities, abs=1e-5)  # type: ignore[union-attr]
     assert together[1].windows > 1  # type: ignore[union-attr]
 
 

@@ -33,8 +33,11 @@ def mean_loss(logits: Reals, targets: Reals, *, several: bool, temperature: floa
 
 
 def fit_temperature(logits: Reals, targets: Reals, *, several: bool) -> float:
-    """The temperature at which the held-out labels are likeliest: above 1 where a model is too sure of itself."""
-    if not len(logits):
+    """The temperature at which the held-out labels are likeliest: above 1 where a model is too sure of itself.
+
+    Where all of them are right nothing tells how sure to be, and the surest would be likeliest: then it is 1.
+    """
+    if not len(logits) or _all_right(logits, targets, several=several):
         return 1.0
 
     def loss(log_temperature: float) -> float:
@@ -42,6 +45,11 @@ def fit_temperature(logits: Reals, targets: Reals, *, several: bool) -> float:
 
     best = minimize_scalar(loss, bounds=tuple(np.log(TEMPERATURES)), method="bounded")
     return float(np.exp(best.x))
+
+
+def _all_right(logits: Reals, targets: Reals, *, several: bool) -> bool:
+    said = logits > 0 if several else logits.argmax(1)
+    return bool((said == (targets > 0 if several else targets.argmax(1))).all())
 
 
 def choose_thresholds(probabilities: Reals, targets: Reals) -> Reals:
