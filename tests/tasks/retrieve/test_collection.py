@@ -36,7 +36,6 @@ def test_a_folder_has_documents_with_titles_queries_and_splits(split: Path, tmp_
         ("qrels/test.tsv", "q1\td1", r"test\.tsv:17: has 2 columns; give query-id, corpus-id and score"),
         ("qrels/test.tsv", "q1\td1\thigh", r"test\.tsv:17: the score is 'high', which is no whole number"),
         ("qrels/test.tsv", "silent\td1\t0", "no document answers the query 'silent': none has a score above 0"),
-        ("qrels/test.tsv", "q1\tempty\t1", r"test\.tsv:17: the document 'empty' has no text"),
         ("corpus.jsonl", '{"_id": "d1", "text": "x"}', r"corpus\.jsonl:47: the id 'd1' is that of line 2 too"),
         ("corpus.jsonl", '{"text": "x"}', r"corpus\.jsonl:47: has no field '_id'"),
         ("corpus.jsonl", '{"_id": "x"}', r"corpus\.jsonl:47: has no field 'text'"),
@@ -57,6 +56,17 @@ def test_what_cannot_be_used_is_named_in_one_line(
     with pytest.raises(BadInput, match=said) as error:
         read_collection(folder)
     assert "\n" not in str(error.value)
+
+
+def test_an_answer_without_text_is_judged_by_and_not_learnt_from(split: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(split, tmp_path / "folder"))
+    for file, line in (("corpus.jsonl", '{"_id": "empty", "text": ""}'), ("qrels/train.tsv", "q1\tempty\t2")):
+        with (folder / file).open("a") as opened:
+            opened.write(line + "\n")
+    collection, splits = read_collection(folder)
+    assert collection.empty == 1
+    answers = [name for query in splits["train"].examples for name in query.answers]
+    assert "empty" in answers and len(splits["train"].pairs(collection)) == len(answers) - 1
 
 
 def test_a_folder_without_documents_or_judgments_is_refused(split: Path, tmp_path: Path) -> None:

@@ -65,7 +65,9 @@ class QueryAnswers:
 
 def judge_retriever(tuned: TunedRun, retriever: TunedModel, leaks: Leaks) -> JudgedRetrieval:
     """Figures on the test queries of a tuning, those of the baselines on the same, and what leaked."""
-    answers = ask_queries(tuned, retriever.directory, leaks)
+    learnt: Retrieving = tuned.learnt
+    rankings = model_rankings(tuned, retriever.directory) | baseline_rankings(learnt, tuned.test)
+    answers = QueryAnswers(tuned.test, rankings, leaks.count)
     figures = answers.figures[MODEL]
     columns = {
         "line": list(range(1, len(answers.queries) + 1)),
@@ -74,23 +76,23 @@ def judge_retriever(tuned: TunedRun, retriever: TunedModel, leaks: Leaks) -> Jud
         "found": [answers.rankings[MODEL][query.id][:SHOWN] for query in answers.queries.examples],
     }
     write_answers(tuned.run.path, columns)
-    return judged_answers(answers, tuned.learnt.collection)
+    return judged_answers(answers, learnt.collection)
 
 
 def judge_retrieval_folds(folds: Sequence[TunedRun]) -> JudgedRetrieval:
     """Figures on all queries, each judged by a model that has not seen it."""
-    parts = []
+    rankings: dict[str, Rankings] = {MODEL: {}, FUSED: {}}
+    leaked = 0
     for tuned in folds:
         learnt: Retrieving = tuned.learnt
-        leaks = find_leaks("fold", learnt.texts_of(tuned.test), learnt.texts_of(learnt.train), learnt.start)
-        parts.append(ask_queries(tuned, tuned.run.path / "model", leaks))
-    first = parts[0].queries
-    everyone = JudgedQueries(first.path, tuple(q for part in parts for q in part.queries.examples), first.digest)
-    rankings = {
-        way: {name: found for part in parts for name, found in part.rankings[way].items()} for way in parts[0].rankings
-    }
-    answers = QueryAnswers(everyone, rankings, sum(part.leaked for part in parts))
-    return judged_answers(answers, folds[0].learnt.collection)
+        leaked += find_leaks("fold", learnt.texts_of(tuned.test), learnt.texts_of(learnt.train), learnt.start).count
+        for way, found in model_rankings(tuned, tuned.run.path / "model").items():
+            rankings[way] |= found
+    first: JudgedQueries = folds[0].test
+    examples = tuple(query for tuned in folds for query in tuned.test.examples)
+    everyone = JudgedQueries(first.path, examples, first.digest)
+    rankings |= baseline_rankings(folds[0].learnt, everyone)
+    return judged_answers(QueryAnswers(everyone, rankings, leaked), folds[0].learnt.collection)
 
 
 def retrieval_headline(tuned: TunedRun, retriever: TunedModel) -> float:
@@ -102,15 +104,16 @@ def retrieval_headline(tuned: TunedRun, retriever: TunedModel) -> float:
     return float(figures["ndcg_10"].mean())
 
 
-def ask_queries(tuned: TunedRun, directory: Path, leaks: Leaks) -> QueryAnswers:
-    """Search for queries with a model, and by the baselines."""
-    learnt: Retrieving = tuned.learnt
-    queries: JudgedQueries = tuned.test
-    own: By = "sparse" if learnt.options.head == "sparse" else "dense"
-    rankings = search_ways(directory, learnt.collection, queries, {MODEL: own, FUSED: "fused"})
+def model_rankings(tuned: TunedRun, directory: Path) -> dict[str, Rankings]:
+    """What a model finds for the queries that it is judged by, alone and with BM25."""
+    own: By = "sparse" if tuned.learnt.options.head == "sparse" else "dense"
+    return search_ways(directory, tuned.learnt.collection, tuned.test, {MODEL: own, FUSED: "fused"})
+
+
+def baseline_rankings(learnt: Retrieving, queries: JudgedQueries) -> dict[str, Rankings]:
+    """What BM25 finds, and the model before tuning."""
     before: By = "sparse" if is_sparse_model(learnt.start) else "dense"
-    rankings |= search_ways(learnt.start, learnt.collection, queries, {WORDS: "bm25", FROZEN: before})
-    return QueryAnswers(queries, rankings, leaks.count)
+    return search_ways(learnt.start, learnt.collection, queries, {WORDS: "bm25", FROZEN: before})
 
 
 def judged_answers(answers: QueryAnswers, collection: Collection) -> JudgedRetrieval:

@@ -54,7 +54,7 @@ class Collection:
     path: Path
     documents: Mapping[str, str]  # texts by id
     titled: bool = False  # whether documents have titles, which stand before their texts
-    empty: int = 0  # documents without text, left out
+    empty: int = 0  # documents without text, which nothing is learnt from and which are never found
     digests: Mapping[str, str] = field(default_factory=dict)  # of the files it was read from
 
     @cached_property
@@ -89,9 +89,12 @@ class JudgedQueries:
         return JudgedQueries(self.path, tuple(self.examples[int(number)] for number in numbers), self.digest)
 
     def pairs(self, collection: Collection) -> Integers:
-        """P 2: the number of each query, and that of a document that answers it."""
+        """P 2: the number of each query, and that of a document that answers it; one without text teaches nothing."""
         rows = [
-            (number, collection.places[name]) for number, query in enumerate(self.examples) for name in query.answers
+            (number, collection.places[name])
+            for number, query in enumerate(self.examples)
+            for name in query.answers
+            if collection.documents[name]
         ]
         return np.array(rows, np.int64).reshape(-1, 2)
 
@@ -214,8 +217,6 @@ def _read_judgments(path: Path, queries: Mapping[str, str], documents: Mapping[s
         ):
             if name not in known:
                 raise BadInput(f"{path}:{line}: the {what} {name!r} is not in {file}; add it, or leave the line out")
-        if grade > 0 and not documents[document]:
-            raise BadInput(f"{path}:{line}: the document {document!r} has no text, and nothing can be learnt from it")
         grades.setdefault(query, {})[document] = grade
     if not grades:
         raise BadInput(f"{path}: has no judgments")

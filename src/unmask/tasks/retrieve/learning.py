@@ -197,7 +197,8 @@ class Retrieving(SentenceTuning):
             f"answers among {len(collection.documents):,} documents{' with titles' if collection.titled else ''}"
         )
         if collection.empty:
-            say(f"[yellow]{collection.path}: {collection.empty:,} documents without text are never found[/]")
+            flaw = f"{collection.empty:,} documents without text teach nothing and are never found"
+            say(f"[yellow]{collection.path}: {flaw}[/]")
         if not self.given_dev:
             say(f"no dev: {len(self.dev):,} of the queries are held out, every tenth")
         if options.hard:
