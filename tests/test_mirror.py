@@ -78,7 +78,6 @@ ELSEWHERE = {
     "tasks/sentence_vectors.py": "tasks/similarity/test_learning.py: the vectors of embed and predict",
     "tasks/similarity/batches.py": "tasks/similarity/test_learning.py: micro-batches change no step",
     "tasks/similarity/validation.py": "tasks/similarity/test_pair_scorer.py: what is said is what was measured",
-    "tasks/retrieve/open.py": "tasks/retrieve/test_learning.py: splits, folds and settings",
     "tasks/retrieve/sparse_retriever.py": "tasks/retrieve/test_sparse_learning.py: weights, predict and index",
     "tasks/retrieve/retriever.py": "tasks/retrieve/test_learning.py: what predict says",
     "tasks/retrieve/validation.py": "tasks/retrieve/test_learning.py: what is measured on the way",

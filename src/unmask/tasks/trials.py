@@ -128,9 +128,10 @@ def try_several(out: Path, plan: Plan, places: Mapping[str, Path], given: Mappin
             for number, (fold, held_out) in enumerate(parts, start=1)
         ]
         best = max((first, *others), key=_goodness)
-        if launched()[1] == 0:
+        kept = best.tuned
+        if launched()[1] == 0:  # other processes go on from the trial itself, which is there already
             keep_run(best.tuned.run.path, out)
-        kept = replace(best.tuned, run=replace(best.tuned.run, path=out))
+            kept = replace(best.tuned, run=replace(best.tuned.run, path=out))
         return Tried(kept, rates, (first, *others) if others else (), tuple(folds))
 
 

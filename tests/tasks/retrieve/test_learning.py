@@ -18,7 +18,7 @@ import unmask
 from unmask.errors import BadInput, Interrupted
 from unmask.tasks.request import new_request
 from unmask.tasks.retrieve.learning import Retrieving
-from unmask.tasks.retrieve.open import folds_without_split, open_retrieving
+from unmask.tasks.retrieve.open import open_retrieving
 from unmask.training.session import Session
 from unmask.training.step import StepOptions, take_step
 
@@ -48,10 +48,6 @@ def test_every_query_is_judged_by_a_model_that_has_not_seen_it(tuned: unmask.Tun
     for fold, queries in folds:
         seen = {query.id for query in (*fold.train.examples, *fold.dev.examples)}  # type: ignore[attr-defined]
         assert not seen & {query.id for query in queries.examples} and len(seen) + len(queries) == 45
-
-
-def test_without_a_training_split_there_are_three_folds_where_nobody_says(split: Path, unsplit: Path) -> None:
-    assert (folds_without_split(unsplit), folds_without_split(split)) == (3, 0)
 
 
 def test_the_model_searches_by_its_own_index_and_loads_in_sentence_transformers(

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import islice
+from itertools import count, islice
 from typing import TypeVar
 
 import torch
@@ -30,6 +30,7 @@ T = TypeVar("T")
 PATIENCE = timedelta(seconds=60)  # for a process that does not answer; then torchrun starts all of them again
 
 CPU = torch.device("cpu")
+MEETINGS = count()  # how often the processes of this command have met
 BACKENDS = {"cpu": "gloo", "cuda": "cpu:gloo,cuda:nccl"}  # figures are added on CPUs, gradients where they are
 
 
@@ -146,8 +147,9 @@ def _store(rank: int, size: int) -> Store:
     """Where the processes find each other.
 
     torchrun keeps one store for all its attempts: without a name of its own, an attempt may read the addresses of
-    processes that are gone and wait for them in vain.
+    processes that are gone and wait for them in vain. So may the second of several runs that one command makes, one
+    after the other, which every process counts alike.
     """
     store, _, _ = next(iter(rendezvous("env://", rank, size, timeout=PATIENCE)))
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return PrefixStore(f"unmask/{size}/{attempt}", store)
+    return PrefixStore(f"unmask/{size}/{attempt}/{next(MEETINGS)}", store)
