@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unmask.errors import BadInput
+from unmask.models.config import is_span_model
 from unmask.models.load import LoadedModel, load_model
-from unmask.models.load_spans import is_span_model
 from unmask.models.locate import TASK, model_directory
 from unmask.quantities import quoted
 from unmask.results import Explained, ExplainedLabel, Filled, Generated, Prediction, Scored, Searched
@@ -134,18 +134,20 @@ class Model:
         Settings: top, targets, on_long, pieces, explain, as `unmask.fill` has them.
         """
         from unmask.inference.fill import fill_blanks
-        from unmask.inference.fill_spans import fill_gaps
 
         if self.spells_gaps:
+            from unmask.inference.fill_spans import fill_gaps
+
             return fill_gaps(self.writer, texts, **settings)
         return fill_blanks(self.masked, texts, **settings)
 
     def fill_each(self, texts: Sequence[str], **settings: Unpack[FillSettings]) -> list[Filled | BadInput]:
         """Fill the blanks of texts; in the place of one that cannot be filled, what is wrong with it."""
         from unmask.inference.fill import fill_good
-        from unmask.inference.fill_spans import fill_good_gaps
 
         if self.spells_gaps:
+            from unmask.inference.fill_spans import fill_good_gaps
+
             return fill_good_gaps(self.writer, texts, **settings)
         return fill_good(self.masked, texts, **settings)
 

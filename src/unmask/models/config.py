@@ -26,7 +26,25 @@ from unmask.tokens.tokenizer.load import NOT_RUN
 
 HUB_KERNEL = re.compile(r'_implementation[^"]*": [^,}]*/')  # code on the hub, which transformers would fetch and run
 INSIDE = re.compile(r"(^|\.)(layers?|h|block)\.\d+\.")  # a layer: of BERT and most others, of GPT-2, of T5
+SPAN_MODELS = ("t5", "mt5", "umt5", "longt5")  # that learn by sentinels
 GENEROUS = 4  # times the weights in the files: a head that is missing, a matrix that is tied, and no more
+
+
+def model_type(directory: Path) -> str:
+    """What transformers calls the architecture of a model directory."""
+    try:
+        settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise Damaged(f"{directory / 'config.json'} is not JSON: {error}") from error
+    return str(settings.get("model_type")) if isinstance(settings, dict) else "None"
+
+
+def is_span_model(directory: Path) -> bool:
+    """Whether a model directory is of a kind that spells out what sentinels stand for."""
+    try:
+        return model_type(directory) in SPAN_MODELS
+    except (Damaged, OSError):  # whoever loads it says what is wrong with it
+        return False
 
 
 def read_settings(directory: Path) -> dict[str, Any]:

@@ -6,35 +6,14 @@ is unpickled, and no code that came with the weights is run.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from transformers import AutoModelForSeq2SeqLM
 
-from unmask.errors import Damaged
 from unmask.models.load import LoadedModel, check_precision, chosen_device, whole_model
 from unmask.models.weights import weight_files
 from unmask.tokens.tokenizer.load import load_tokenizer
 from unmask.tokens.tokenizer.sentinels import sentinel_vocabulary
-
-SPAN_MODELS = ("t5", "mt5", "umt5", "longt5")  # that learn by sentinels
-
-
-def model_type(directory: Path) -> str:
-    """What transformers calls the architecture of a model directory."""
-    try:
-        settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise Damaged(f"{directory / 'config.json'} is not JSON: {error}") from error
-    return str(settings.get("model_type")) if isinstance(settings, dict) else "None"
-
-
-def is_span_model(directory: Path) -> bool:
-    """Whether a model directory is of a kind that spells out what sentinels stand for."""
-    try:
-        return model_type(directory) in SPAN_MODELS
-    except (Damaged, OSError):  # whoever loads it says what is wrong with it
-        return False
 
 
 def load_spans(directory: Path, *, device: str | None = None, precision: str = "float32") -> LoadedModel:
