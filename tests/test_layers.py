@@ -21,6 +21,7 @@ LAYERS = [
     {"objectives"},
     {"training"},
     {"pretraining", "tasks"},
+    {"adapting"},
     {"planning"},
     {"inference"},
     {"evaluation"},

@@ -25,6 +25,13 @@ OTHERS = {
 
 # Modules without tests of their name: who tests them. Add a test of the name rather than a line here, if one can fail.
 ELSEWHERE = {
+    "adapting/card.py": "adapting/test_adapt.py: the model says what it is",
+    "adapting/request.py": "adapting/test_adapt.py: what goes on is what it was",
+    "adapting/settings.py": "its examples, and adapting/test_adapt.py",
+    "adapting/start.py": "adapting/test_adapt.py: what cannot be adapted",
+    "adapting/validation.py": "adapting/test_adapt.py: both losses",
+    "console/adapting.py": "adapting/test_adapt.py: its page",
+    "verbs/adapting.py": "adapting/test_adapt.py",
     "__main__.py": "test_cli.py: the command line in a process of its own",
     "console/layout.py": "console/: every page is drawn with it",
     "corruption/rows.py": "corruption/test_schedule.py: rows of a mixture are those of its policies",

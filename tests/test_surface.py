@@ -18,6 +18,7 @@ VERBS = [
     "pretrain",
     "runs",
     "watch",
+    "adapt",
     "evaluate",
     "compare",
     "fill",
@@ -36,6 +37,8 @@ VERBS = [
     "completion",
 ]
 RESULTS = {
+    "Adapted",
+    "Mixture",
     "Demonstrated",
     "Prepared",
     "Verified",

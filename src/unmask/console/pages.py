@@ -18,6 +18,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from unmask.console.adapting import draw_adapted
 from unmask.console.answering import draw_answered
 from unmask.console.documents import document_counts, first_names, office_hint
 from unmask.console.examination import Verbatim, draw_examination
@@ -39,6 +40,7 @@ from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.files import free_place
 from unmask.quantities import format_bytes, format_duration, spell_counts, with_interval
 from unmask.results import (
+    Adapted,
     Answered,
     Audited,
     Breakdown,
@@ -279,6 +281,7 @@ def _where_the_list_ends(result: Collocated) -> str:
     return f"stopped at score {result.above:.2f}, as asked, or before it by --top; {chance}"
 
 
+draw_result.register(Adapted, draw_adapted)
 draw_result.register(Hardness, draw_hardness)
 draw_result.register(Planned, draw_plan)
 

@@ -6,6 +6,8 @@ Every dataclass of these modules is public under its name: `unmask.Figure`, and 
 from dataclasses import is_dataclass
 from typing import TYPE_CHECKING
 
+from unmask.results.adapting import Adapted as Adapted
+from unmask.results.adapting import Mixture as Mixture
 from unmask.results.answering import Answered as Answered
 from unmask.results.answering import AnswerError as AnswerError
 from unmask.results.answering import JudgedAnswerBaseline as JudgedAnswerBaseline

@@ -21,6 +21,7 @@ from unmask.verbs.journey import *  # noqa: F403
 from unmask.verbs.data import *  # noqa: F403
 from unmask.verbs.hiding import *  # noqa: F403
 from unmask.verbs.training import *  # noqa: F403
+from unmask.verbs.adapting import *  # noqa: F403
 from unmask.verbs.using import *  # noqa: F403
 from unmask.verbs.scoring import *  # noqa: F403
 from unmask.verbs.searching import *  # noqa: F403

@@ -1,0 +1,128 @@
+"""A trained model to one of a domain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from unmask.errors import BadInput
+from unmask.files import check_writable
+from unmask.results import Adapted
+from unmask.verbs.arguments import Location, given_settings
+from unmask.verbs.commands import verb
+
+DESCRIPTION = "run.json"  # of a run directory, by which one is known
+
+
+@verb
+def adapt(
+    model: Location | None = None,
+    data: Location | None = None,
+    /,
+    *,
+    out: Location | None = None,
+    replay: Location | None = None,
+    replay_share: float | None = None,
+    forget: float | None = None,
+    minutes: float | None = None,
+    steps: int | None = None,
+    tokens: int | None = None,
+    epochs: float | None = None,
+    policy: str | None = None,
+    rate: str | None = None,
+    lr: float | None = None,
+    length: int | None = None,
+    batch_size: int | None = None,
+    micro_batch: int | None = None,
+    seed: int | None = None,
+    resume: Location | bool = False,
+    save_seconds: float | None = None,
+    reproducible: bool = False,
+    device: str | None = None,
+    precision: str | None = None,
+    workers: int | None = None,
+    revision: str | None = None,
+) -> Adapted:
+    """Move a masked model into a domain, within a budget of forgetting.
+
+    Masked training goes on with the model's own tokenizer; general text (--replay) is mixed in and measured beside the
+    domain. In the end mixtures of the weights before and after are measured on both, and the best in the domain that
+    forgets no more than --forget is kept. Ctrl-C saves and stops; unmask adapt --resume RUN goes on.
+
+    Args:
+        model: A run, any masked language model of transformers, or a name on the hub: org/name, or hf:name.
+        data: The domain's data, made by prepare with --tokenizer MODEL.
+        out: The run directory to write.
+        replay: General data, to mix in and to measure what is forgotten on.
+        replay_share: The share of general blocks, 0.05 if not given.
+        forget: How many nats the loss on general text may rise by; not limited if not given.
+        minutes: The budget in minutes, of the whole run.
+        steps: The budget in steps.
+        tokens: The budget in tokens seen.
+        epochs: The budget in passes over the domain, 1 if no other is given.
+        policy: What is hidden, as pretrain has it; token if not given.
+        rate: How much is hidden, 0.15 if not given.
+        lr: The learning rate at its height; if not given 1e-4 · 768 / width, at most 1e-3.
+        length: Tokens in a block, 128 if not given.
+        batch_size: Blocks in a step, 32 if not given.
+        micro_batch: Blocks that are computed at once, and that processes share out.
+        seed: Where the order and the hidden positions come from; 0 if not given.
+        resume: The run to go on with; what it was begun with need not be said again.
+        save_seconds: How often to save a checkpoint, 120 if not given.
+        reproducible: Add gradients in a fixed order: the same weights, to the bit, on any number of processes.
+        device: Where to compute: auto (if not given), cpu, cuda or mps.
+        precision: Of products: auto (if not given), float32, bfloat16 or float16.
+        workers: Processes that prepare batches ahead; none by default on a CPU, two on a GPU.
+        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
+    """
+    run, goes_on = _run_to_adapt(out, resume)
+    check_writable(run)  # told before anything heavy is loaded
+    named = given_settings(model=model, data=data, replay=replay)
+    places = {name: Path(place) for name, place in named.items()}
+    if not goes_on:
+        for name, meaning in (("model", "which model to start from"), ("data", "which data to adapt it to")):
+            if name not in places:
+                raise BadInput(f"{meaning}? unmask adapt MODEL DATA --out RUN")
+    given = given_settings(
+        replay_share=replay_share,
+        forget=forget,
+        minutes=minutes,
+        steps=steps,
+        tokens=tokens,
+        epochs=epochs,
+        policy=policy,
+        rate=rate,
+        lr=lr,
+        length=length,
+        batch_size=batch_size,
+        micro_batch=micro_batch,
+        seed=seed,
+        seconds=save_seconds,
+        reproducible=reproducible or None,
+        device=device,
+        precision=precision,
+        workers=workers,
+    )
+    return _adapted(run, places, given, revision, goes_on=goes_on)
+
+
+def _adapted(
+    run: Path, places: dict[str, Path], given: dict[str, Any], revision: str | None, *, goes_on: bool
+) -> Adapted:
+    from unmask.adapting.request import adapt_request, run_adaptation
+    from unmask.models.locate import model_directory
+
+    if "model" in places:
+        places["model"] = model_directory(places["model"], revision)
+    return run_adaptation(run, adapt_request(run if goes_on else None, places, given))
+
+
+def _run_to_adapt(out: Location | None, resume: Location | bool) -> tuple[Path, bool]:
+    """The run directory, and whether a run is to go on that is there."""
+    if not isinstance(resume, bool):
+        if out is not None and Path(out) != Path(resume):
+            raise BadInput(f"--resume {resume} and --out {out}: name the run once")
+        return Path(resume), True
+    if out is None:
+        raise BadInput("adapt where? unmask adapt MODEL DATA --out RUN names the directory of a new run")
+    return Path(out), resume and (Path(out) / DESCRIPTION).exists()
