@@ -220,7 +220,7 @@ def test_rankings_of_words_are_measured_on_the_same_texts_and_the_random_one_is_
     name = "comprehensiveness, words replaced"
     floor = found["random"][name].mean()
     for way in ("replaced (unmask)", "deleted", "integrated gradients"):
-        assert found[way][name].mean() > floor + 0.1
+        assert found[way][name].mean() > 1.5 * floor
 
 
 def test_few_labels_are_learnt_three_ways_on_the_same_draws_and_differences_are_paired(
