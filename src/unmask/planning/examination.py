@@ -39,7 +39,11 @@ BRINGS = {
     "spacy": "prepare --spacy: entities and noun chunks are marked, to be hidden whole",
     "tensorboard": "pretrain --tensorboard: a run's figures for TensorBoard",
 }
-MODULES = {"scikit-learn": "sklearn", "markdown-it-py": "markdown_it"}  # that are not called like their distribution
+MODULES = {
+    "scikit-learn": "sklearn",
+    "markdown-it-py": "markdown_it",
+    "pytrec-eval-terrier": "pytrec_eval",
+}  # that are not called like their distribution
 
 
 def examine(folder: Path) -> Examined:

@@ -132,8 +132,8 @@ def judge_trials(tried: Tried) -> Tuned:
 def spread_of(values: Sequence[float]) -> SeedSpread:
     """The mean and the spread of a figure over seeds.
 
-    >>> spread_of([0.5, 0.75])
-    SeedSpread(seeds=2, mean=0.625, deviation=0.17677669529663687, least=0.5, most=0.75)
+    >>> spread_of([0.5, 0.625, 0.75])
+    SeedSpread(seeds=3, mean=0.625, deviation=0.125, least=0.5, most=0.75)
     """
     return SeedSpread(
         seeds=len(values), mean=fmean(values), deviation=stdev(values), least=min(values), most=max(values)
