@@ -138,7 +138,7 @@ def test_a_tuned_model_goes_on_with_its_labels_and_one_of_another_task_begins_an
     lines = files["train"].read_text().splitlines()
     labels = [json.loads(line) | {"label": f"label {n % 5}"} for n, line in enumerate(lines)]
     (tmp_path / "five.jsonl").write_text("".join(json.dumps(record) + "\n" for record in labels))
-    other = unmask.tune("classify", start, tmp_path / "five.jsonl", out=tmp_path / "five", epochs=0.2)
+    other = unmask.tune("classify", start, tmp_path / "five.jsonl", out=tmp_path / "five", folds=0, epochs=0.2)
     assert len(other.labels) == len(again.decoder.tags) == 5  # a head of the same shape and name
     tagging = opened(other.model, tagged_files)
     drawn = tagging.learner()

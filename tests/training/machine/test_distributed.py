@@ -102,7 +102,7 @@ def seen(run: object) -> list[list[object]]:
     return sorted(map(json.loads, (Path(str(run)).parent / "seen.jsonl").read_text().splitlines()))
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("processes", [4])
 def test_the_number_of_processes_changes_who_computes_and_not_what(
     data: Path, tmp_path: Path, alone: dict[str, object], processes: int
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from unmask.evaluation.tuned.answer import answer_headline, judge_answerer
 from unmask.evaluation.tuned.classify import headline_of, judge_classifier, judge_folds
-from unmask.evaluation.tuned.leaks import Leaks, find_leaks
+from unmask.evaluation.tuned.leaks import Leaks, find_leaks_of
 from unmask.evaluation.tuned.measured import note_measurement
 from unmask.evaluation.tuned.retrieve import judge_retrieval_folds, judge_retriever, retrieval_headline
 from unmask.evaluation.tuned.similarity import judge_pair_scorer, pair_headline
@@ -56,13 +56,13 @@ def judge_tuning(tuned: TunedRun) -> Tuned:
     overlaps: tuple[Overlap, ...] = ()
     before = 0
     if rank == 0:
-        learnt_from = learnt.texts_of(learnt.train)
-        overlaps = find_leaks("dev", learnt.texts_of(learnt.dev), learnt_from, learnt.start).overlaps
+        parts = {"dev": learnt.dev, **({} if tuned.test is None else {"test": tuned.test})}
+        texts = {name: learnt.texts_of(part) for name, part in parts.items()}
+        leaks = find_leaks_of(texts, learnt.texts_of(learnt.train), learnt.start)
+        overlaps = tuple(overlap for each in leaks.values() for overlap in each.overlaps)
         if tuned.test is not None:
-            leaks = find_leaks("test", learnt.texts_of(tuned.test), learnt_from, learnt.start)
-            overlaps = (*overlaps, *leaks.overlaps)
             before = note_measurement(tuned.test.digest, run.path, weights)
-            judged = JUDGES[learnt.task].test(tuned, model, leaks)
+            judged = JUDGES[learnt.task].test(tuned, model, leaks["test"])
     result = Tuned(
         path=run.path,
         model=run.path / "model",

@@ -6,21 +6,22 @@ which examples leaked. Of runs of ours the text is known; of a model from elsewh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from unmask.corpus.overlap import Runs, exact_texts, near_texts
+from unmask.corpus.overlap import SHORTEST, Runs, exact_texts, near_texts
 from unmask.errors import UnmaskError
 from unmask.files import path_kind
 from unmask.progress import task
-from unmask.records import Flags
+from unmask.records import Flags, Reals
 from unmask.results import Overlap
 from unmask.runs.lineage import TextRead, texts_read
 from unmask.tasks.examples import read_records
 from unmask.tokens.store.dataset import Dataset
+from unmask.words import spelt_words
 
 LEAKED = 0.5  # the share of a text's runs of words, from which on it is taken to be there
 TOUCHED = 0.0  # above which a text shares a run at all
@@ -41,48 +42,85 @@ class Leaks:
 
 def find_leaks(part: str, texts: Sequence[str], learnt: Sequence[str], start: Path) -> Leaks:
     """Look for held-out texts among those learnt from, and in what the start model has read."""
+    return find_leaks_of({part: texts}, learnt, start)[part]
+
+
+def find_leaks_of(parts: Mapping[str, Sequence[str]], learnt: Sequence[str], start: Path) -> dict[str, Leaks]:
+    """The same for several parts, dev and test say; what the model has read is gone through once."""
+    every = [text for texts in parts.values() for text in texts]
+    found = {part: [_among_learnt(part, texts, learnt)] for part, texts in parts.items()}
+    for read in texts_read(start):
+        shares = _shares_in(read, every)
+        begin = 0
+        for part, texts in parts.items():
+            found[part].append(_in_read(part, read, texts, None if shares is None else shares[begin:][: len(texts)]))
+            begin += len(texts)
+    leaks = {}
+    for part, overlaps in found.items():
+        if len(overlaps) == 1:
+            unknown = Overlap(part=part, source="pretraining", path=start, known=False)
+            overlaps.append((unknown, np.zeros(len(parts[part]), np.bool_)))
+        flags: Flags = np.logical_or.reduce([each for _, each in overlaps])
+        leaks[part] = Leaks(tuple(overlap for overlap, _ in overlaps), flags)
+    return leaks
+
+
+def find_fold_leaks(folds: Sequence[tuple[Sequence[str], Sequence[str]]], start: Path) -> list[Leaks]:
+    """For each fold, its texts and those learnt from, what leaked; what was read before is gone through once."""
+    parts = {f"fold {number}": texts for number, (texts, _) in enumerate(folds, start=1)}
+    in_read = find_leaks_of(parts, (), start)
+    leaks = []
+    for (part, texts), (_, learnt) in zip(parts.items(), folds, strict=True):
+        overlap, flags = _among_learnt(part, texts, learnt)
+        leaks.append(Leaks((overlap, *in_read[part].overlaps[1:]), flags | in_read[part].leaked))
+    return leaks
+
+
+def _among_learnt(part: str, texts: Sequence[str], learnt: Sequence[str]) -> tuple[Overlap, Flags]:
     runs = Runs(texts)
     with task(f"Looking for {part} texts among those learnt from", total=len(learnt)) as step:
         for text in learnt:
             runs.look_in(text)
             step(1)
-    found = [_overlap(part, "train", None, runs, exact_texts(texts, learnt), _near(texts, learnt))]
-    for read in texts_read(start):
-        runs = Runs(texts)
-        try:
-            with task(f"Looking for {part} texts in {read.path}"):
-                for text in _texts_of(read):
-                    runs.look_in(text)
-        except (UnmaskError, OSError):
-            found.append((Overlap(part=part, source=read.name, path=read.path, known=False), np.zeros(0, np.bool_)))
-            continue
-        nothing = np.zeros(len(texts), np.bool_)
-        found.append(_overlap(part, read.name, read.path, runs, nothing, nothing))
-    if len(found) == 1:
-        found.append((Overlap(part=part, source="pretraining", path=start, known=False), np.zeros(0, np.bool_)))
-    leaked = np.zeros(len(texts), np.bool_)
-    for _, flags in found:
-        if len(flags):
-            leaked |= flags
-    return Leaks(tuple(overlap for overlap, _ in found), leaked)
-
-
-def _overlap(part: str, source: str, path: Path | None, runs: Runs, exact: Flags, near: Flags) -> tuple[Overlap, Flags]:
-    shares = runs.shares()
-    by_runs = shares >= LEAKED
+    exact, near, shares = exact_texts(texts, learnt), _near(texts, learnt), runs.shares()
     overlap = Overlap(
         part=part,
-        source=source,
-        path=path,
+        source="train",
+        path=None,
         known=True,
-        texts=len(shares),
+        texts=len(texts),
         exact=int(exact.sum()),
         near=int((near & ~exact).sum()),
-        runs=int(by_runs.sum()),
-        touched=int((shares > TOUCHED).sum()),
-        too_short=int(runs.too_short.sum()),
+        **_counts(texts, shares),
     )
-    return overlap, exact | near | by_runs
+    return overlap, exact | near | (shares >= LEAKED)
+
+
+def _shares_in(read: TextRead, texts: Sequence[str]) -> Reals | None:
+    """N: of each text the share of its runs that stand in what was read; none where that is gone."""
+    runs = Runs(texts)
+    try:
+        with task(f"Looking for held-out texts in {read.path}"):
+            for text in _texts_of(read):
+                runs.look_in(text)
+    except (UnmaskError, OSError):
+        return None
+    return runs.shares()
+
+
+def _in_read(part: str, read: TextRead, texts: Sequence[str], shares: Reals | None) -> tuple[Overlap, Flags]:
+    if shares is None:
+        unknown = Overlap(part=part, source=read.name, path=read.path, known=False)
+        return unknown, np.zeros(len(texts), np.bool_)
+    counts = _counts(texts, shares)
+    overlap = Overlap(part=part, source=read.name, path=read.path, known=True, texts=len(texts), **counts)
+    return overlap, shares >= LEAKED
+
+
+def _counts(texts: Sequence[str], shares: Reals) -> dict[str, int]:
+    """How many texts are there by their runs, which merely share one, and which are too short to say."""
+    short = sum(len(spelt_words(text)) < SHORTEST for text in texts)
+    return {"runs": int((shares >= LEAKED).sum()), "touched": int((shares > TOUCHED).sum()), "too_short": short}
 
 
 def _near(texts: Sequence[str], learnt: Sequence[str]) -> Flags:

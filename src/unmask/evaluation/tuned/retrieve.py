@@ -21,7 +21,7 @@ import numpy as np
 
 from unmask.evaluation.intervals import mean_figure, within
 from unmask.evaluation.tuned.answers import write_answers
-from unmask.evaluation.tuned.leaks import Leaks, find_leaks
+from unmask.evaluation.tuned.leaks import Leaks, find_fold_leaks
 from unmask.inference.corpus_records import TextRecord
 from unmask.inference.index import PASSAGE, Index, IndexSettings, create_index
 from unmask.inference.model import Model
@@ -82,10 +82,9 @@ def judge_retriever(tuned: TunedRun, retriever: TunedModel, leaks: Leaks) -> Jud
 def judge_retrieval_folds(folds: Sequence[TunedRun]) -> JudgedRetrieval:
     """Figures on all queries, each judged by a model that has not seen it."""
     rankings: dict[str, Rankings] = {MODEL: {}, FUSED: {}}
-    leaked = 0
+    texts = [(each.learnt.texts_of(each.test), each.learnt.texts_of(each.learnt.train)) for each in folds]
+    leaked = sum(leaks.count for leaks in find_fold_leaks(texts, folds[0].learnt.start))
     for tuned in folds:
-        learnt: Retrieving = tuned.learnt
-        leaked += find_leaks("fold", learnt.texts_of(tuned.test), learnt.texts_of(learnt.train), learnt.start).count
         for way, found in model_rankings(tuned, tuned.run.path / "model").items():
             rankings[way] |= found
     first: JudgedQueries = folds[0].test
