@@ -65,6 +65,7 @@ ELSEWHERE = {
     "training/machine/allocator.py": "nobody: one call of the C library, which changes no number",
     "training/worker.py": "training/test_loader.py: real processes, killed on the way",
     "runs/lineage.py": "evaluation/tuned/test_leaks.py: the text of every run before",
+    "task_batches.py": "objectives/ and tasks/: what models make of batches, and their parts",
     "tasks/classify/batches.py": "tasks/test_order.py: batches are a function of their numbers",
     "tasks/classify/export.py": "tasks/classify/test_learning.py: it loads in stock transformers",
     "tasks/classify/validation.py": "tasks/classify/test_classifier.py: what is said is what was measured",

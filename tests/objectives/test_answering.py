@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from unmask.objectives.answering import Answering
-from unmask.records import QuestionBatch
+from unmask.task_batches import QuestionBatch
 
 
 class Fixed(torch.nn.Module):

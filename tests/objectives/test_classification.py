@@ -15,7 +15,7 @@ from transformers import AutoModelForSequenceClassification
 
 from unmask.objectives import row_outputs
 from unmask.objectives.classification import Classification, text_logits
-from unmask.records import LabelledBatch
+from unmask.task_batches import LabelledBatch
 
 
 class Fixed(torch.nn.Module):

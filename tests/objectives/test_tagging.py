@@ -15,7 +15,7 @@ from transformers import AutoModelForTokenClassification
 
 from unmask.objectives import row_outputs
 from unmask.objectives.tagging import Tagging, word_logits
-from unmask.records import TaggedBatch
+from unmask.task_batches import TaggedBatch
 
 
 class Fixed(torch.nn.Module):

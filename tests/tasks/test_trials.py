@@ -93,3 +93,5 @@ def test_what_cannot_be_tried_is_told(start: Path, files: dict[str, Path], tmp_p
 def test_a_directory_of_trials_is_not_begun_again(tried: unmask.Tuned, start: Path, files: dict[str, Path]) -> None:
     with pytest.raises(Refused, match="is not empty; add --resume"):
         unmask.tune("classify", start, files["train"], out=tried.path, lr="1e-6,3e-3", seeds=2)
+    with pytest.raises(Refused, match="--seeds: the run has 2, asked for 5"):
+        unmask.tune("classify", resume=tried.path, seeds=5)

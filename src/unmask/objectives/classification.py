@@ -20,7 +20,8 @@ from transformers import PreTrainedModel
 
 from unmask.objectives.objective import Objective, Outcome
 from unmask.objectives.row_outputs import row_outputs
-from unmask.records import LabelledBatch, Reals
+from unmask.records import Reals
+from unmask.task_batches import LabelledBatch
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from unmask.objectives.objective import Objective, Outcome
-from unmask.records import LabelledBatch
+from unmask.task_batches import LabelledBatch
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from transformers import PreTrainedModel
 from unmask.objectives.coupled import CoupledObjective
 from unmask.objectives.objective import Outcome
 from unmask.objectives.text_vectors import mean_vectors
-from unmask.records import Integers, Reals, RetrievalBatch
+from unmask.records import Integers, Reals
+from unmask.task_batches import RetrievalBatch
 
 SCALE = 20.0
 QUERY, ANSWER, OTHER = 0, 1, 2  # what a row of a step is

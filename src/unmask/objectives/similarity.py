@@ -20,7 +20,8 @@ from transformers import PreTrainedModel
 from unmask.objectives.coupled import CoupledObjective
 from unmask.objectives.objective import Objective, Outcome
 from unmask.objectives.text_vectors import mean_vectors
-from unmask.records import Reals, ScoredBatch
+from unmask.records import Reals
+from unmask.task_batches import ScoredBatch
 
 SCALE = 20.0
 

@@ -24,7 +24,8 @@ from unmask.objectives.coupled import CoupledObjective
 from unmask.objectives.objective import Outcome
 from unmask.objectives.ranking import Judgments, StepRows, by_query, row_targets
 from unmask.objectives.text_vectors import pooled_rows
-from unmask.records import Reals, RetrievalBatch, TextBatch
+from unmask.records import Reals
+from unmask.task_batches import RetrievalBatch, TextBatch
 
 QUERY_WEIGHT, DOCUMENT_WEIGHT = 5e-5, 3e-5  # λ, when they have risen
 RISING = 1 / 3  # of the run

@@ -18,7 +18,8 @@ from transformers import PreTrainedModel
 
 from unmask.objectives.objective import Objective, Outcome
 from unmask.objectives.row_outputs import row_outputs
-from unmask.records import Reals, TaggedBatch
+from unmask.records import Reals
+from unmask.task_batches import TaggedBatch
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 
 from unmask.objectives.objective import device_of
-from unmask.records import TextBatch
+from unmask.task_batches import TextBatch
 
 AT_ONCE = 16_384  # tokens in a forward pass whose inside is kept; of a longer batch it is computed again in backward
 

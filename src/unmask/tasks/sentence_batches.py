@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unmask.records import Integers, TextBatch
+from unmask.records import Integers
+from unmask.task_batches import TextBatch
 from unmask.tasks.text_rows import TextRows
 
 

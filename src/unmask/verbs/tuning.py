@@ -177,6 +177,8 @@ def tune(
         raise BadInput("--draws and --patterns are for a few examples: give --few 16 with them, or leave them out")
     if goes_on and is_several(run):  # what was given to begin with is kept there
         plan, recorded, settings = read_plan(run)
+        asked = given_settings(lrs=tuple(rates) if len(rates) > 1 else None, seeds=seeds, folds=folds)
+        plan = replace(plan, **asked)  # must be what it was, or is refused
         return judge_trials(try_several(run, plan, {**recorded, **places}, {**settings, **given}, resume=True))
     if goes_on:
         return judge_tuning(tune_task(run, task, resumed_tuning(run, task, places, given)))

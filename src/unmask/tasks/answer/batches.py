@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.records import Integers, QuestionBatch
+from unmask.records import Integers
+from unmask.task_batches import QuestionBatch
 from unmask.tasks.answer.rows import QuestionRows
 from unmask.tasks.order import ExampleOrder
 

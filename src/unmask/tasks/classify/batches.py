@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from unmask.records import LabelledBatch, Reals
+from unmask.records import Reals
+from unmask.task_batches import LabelledBatch
 from unmask.tasks.order import ExampleOrder
 from unmask.tasks.text_rows import TextRows
 

@@ -13,8 +13,9 @@ from torch.nn import Module
 from transformers import PreTrainedModel
 
 from unmask.objectives.classification import text_logits
-from unmask.records import Integers, LabelledBatch, Reals
+from unmask.records import Integers, Reals
 from unmask.results import FigureTitle
+from unmask.task_batches import LabelledBatch
 from unmask.tasks.classify.calibration import choose_thresholds, decide, macro_f1, mean_loss, probabilities_of
 from unmask.tasks.text_rows import TextRows
 from unmask.tokens.bucket import batches_by_length

@@ -23,7 +23,8 @@ from transformers import AutoModel, PreTrainedModel
 
 from unmask.errors import Damaged
 from unmask.objectives.objective import device_of
-from unmask.records import LabelledBatch, Reals
+from unmask.records import Reals
+from unmask.task_batches import LabelledBatch
 from unmask.tasks.classify.calibration import mean_loss
 from unmask.tasks.classify.classifier import Classifier, classify_card
 from unmask.tasks.classify.validation import ROWS, TOKENS, LabelledValidation

@@ -13,7 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from unmask.records import Integers, RetrievalBatch
+from unmask.records import Integers
+from unmask.task_batches import RetrievalBatch
 from unmask.tasks.order import ExampleOrder
 from unmask.tasks.sentence_batches import SentenceRows
 from unmask.tokens.pack import random_order

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.records import Reals, ScoredBatch
+from unmask.records import Reals
+from unmask.task_batches import ScoredBatch
 from unmask.tasks.order import ExampleOrder
 from unmask.tasks.sentence_batches import SentenceRows
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmask.records import Integers, TaggedBatch
+from unmask.records import Integers
+from unmask.task_batches import TaggedBatch
 from unmask.tasks.order import ExampleOrder
 from unmask.tasks.tag.words import WordRows
 
