@@ -52,6 +52,14 @@ class Expected:
     held_out: frozenset[str] = frozenset()
 
 
+BERTS = {
+    "bert-wwm",
+    "roberta",
+    "ernie",
+    "xlm-r",
+    "xlm-r-xl",
+    "pmi",
+}  # stop and go on as bert does: same objective, same loop
 DETECTION = frozenset(
     {"mlm_loss", "detection_loss", "generator_accuracy", "detection_accuracy", "detection_recall", "detection_auc"}
 )
@@ -264,7 +272,7 @@ def test_one_other_initial_value_has_other_losses(
     assert golden.difference(golden.numbers_of(run.path), "bert") > 5
 
 
-@pytest.mark.parametrize("kind", EXPECTED)
+@pytest.mark.parametrize("kind", [kind for kind in EXPECTED if kind not in BERTS])
 def test_a_stopped_run_goes_on_to_the_same_weights(
     kind: str,
     train: Trains,
