@@ -215,6 +215,9 @@ def why_kept(
     kept: Mixture, mixtures: list[Mixture], forget: float | None, before: dict[str, float], after: dict[str, float]
 ) -> str:
     """What is kept and why, in a sentence."""
+    if kept.share == 0:
+        within = "" if forget is None else f" and forgets at most {forget}"
+        return f"kept the model as it was: no mixture does better in the domain{within}"
     gain = before["loss"] - after["loss"]
     said = f"kept {kept.share:.0%} of the way, which gains {gain:.3f} nats in the domain"
     if "general_loss" not in after:
