@@ -10,7 +10,7 @@ from span_cases import transformers_log_probability, wide_t5
 from writing_cases import Make
 
 from unmask.errors import Damaged
-from unmask.inference.judge_spans import Span, judge_spans
+from unmask.inference.judge_spans import AskedSpan, judge_spans
 from unmask.models.load import LoadedModel
 from unmask.models.load_spans import load_spans
 
@@ -20,16 +20,16 @@ def lm(make_model: Make, tmp_path_factory: pytest.TempPathFactory) -> LoadedMode
     return load_spans(wide_t5(make_model, tmp_path_factory.mktemp("t5") / "model"))
 
 
-def _spans(lm: LoadedModel) -> list[Span]:
+def _spans(lm: LoadedModel) -> list[AskedSpan]:
     first, second, third, _ = lm.vocabulary.sentinels
     text = np.array([lm.vocabulary.start, 40, first, 50, 60, second, 70, lm.vocabulary.end], np.int32)
     short = np.array([lm.vocabulary.start, first, 80, lm.vocabulary.end], np.int32)
     end = lm.vocabulary.end
     return [
-        Span(text, (first,), (44, 45, 46), (second,)),
-        Span(text, (first, 44, second), (47,), (end, third)),
-        Span(short, (first,), (51, 52), (end, second)),
-        Span(text, (first,), (48,), (second,)),
+        AskedSpan(text, (first,), (44, 45, 46), (second,)),
+        AskedSpan(text, (first, 44, second), (47,), (end, third)),
+        AskedSpan(short, (first,), (51, 52), (end, second)),
+        AskedSpan(text, (first,), (48,), (second,)),
     ]
 
 

@@ -9,7 +9,7 @@ from span_cases import wide_t5
 from writing_cases import Make
 
 from unmask.inference.blanks import BlankText, split_at_blanks
-from unmask.inference.judge_spans import Span, judge_spans
+from unmask.inference.judge_spans import AskedSpan, judge_spans
 from unmask.inference.span_beams import GapText, search_gaps
 from unmask.inference.span_row import SpanGrammar, make_span_row
 from unmask.inference.spelling import writable_tokens
@@ -60,7 +60,7 @@ def test_beams_find_the_likeliest_of_all_spans_with_the_probabilities_of_the_for
     assert [each.answer[0] for each in best] == [span for span, _ in expected]
     assert [exp(each.log_probability) for each in best] == pytest.approx([value for _, value in expected], rel=1e-3)
     longer = next(each for each in judged if len(each.answer[0]) == 2)
-    span = Span(gap.row.ids, gap.row.sentinels[:1], longer.answer[0], gap.row.closings)
+    span = AskedSpan(gap.row.ids, gap.row.sentinels[:1], longer.answer[0], gap.row.closings)
     assert longer.log_probability == pytest.approx(float(next(judge_spans(lm, [span]))[1].sum()), abs=1e-3)
 
 
@@ -70,8 +70,8 @@ def test_answers_to_several_gaps_have_the_probability_of_all_of_them_together(lm
     for each in judged[:4]:
         first, second = each.answer
         spans = [
-            Span(gap.row.ids, gap.spelt((), 0), first, gap.row.closings_of(0)),
-            Span(gap.row.ids, gap.spelt((first,), 1), second, gap.row.closings_of(1)),
+            AskedSpan(gap.row.ids, gap.spelt((), 0), first, gap.row.closings_of(0)),
+            AskedSpan(gap.row.ids, gap.spelt((first,), 1), second, gap.row.closings_of(1)),
         ]
         total = sum(float(values.sum()) for _, values in judge_spans(lm, spans))
         assert each.log_probability == pytest.approx(total, abs=1e-3)
@@ -80,7 +80,7 @@ def test_answers_to_several_gaps_have_the_probability_of_all_of_them_together(lm
 def test_a_search_may_end_behind_a_gap_that_others_follow(lm: LoadedModel) -> None:
     gap = _gap(lm, "The [MASK] sees the [MASK] again.", most=2)
     (judged,) = search_gaps(lm, [gap], [()], beams=16, last=0)
-    span = Span(gap.row.ids, gap.spelt((), 0), judged[0].answer[0], gap.row.sentinels[1:2])
+    span = AskedSpan(gap.row.ids, gap.spelt((), 0), judged[0].answer[0], gap.row.sentinels[1:2])
     ((_, values),) = judge_spans(lm, [span])
     assert judged[0].log_probability == pytest.approx(float(values.sum()), abs=1e-3)
 

@@ -21,8 +21,8 @@ from unmask.inference.ask import TOKENS
 from unmask.inference.blanks import split_at_blanks
 from unmask.inference.completion import candidate_label
 from unmask.inference.fill import FillRequest, FillSettings
-from unmask.inference.judge_spans import Span, judge_spans
-from unmask.inference.span_beams import Answer, GapText, Judged, search_gaps
+from unmask.inference.judge_spans import AskedSpan, judge_spans
+from unmask.inference.span_beams import Answer, GapText, JudgedGaps, search_gaps
 from unmask.inference.span_row import SpanGrammar, make_span_row, opening
 from unmask.inference.spelling import compose, speller
 from unmask.inference.targets import target_choices
@@ -110,14 +110,14 @@ def _beams(request: FillRequest) -> int:
     return max(BEAMS, 2 * request.top)
 
 
-def _choose(lm: LoadedModel, gap: GapText) -> list[Judged]:
+def _choose(lm: LoadedModel, gap: GapText) -> list[JudgedGaps]:
     """Answers made of the words that may stand there, gap after gap, the best few of them gone on with."""
-    kept = [Judged((), 0.0)]
+    kept = [JudgedGaps((), 0.0)]
     for number, choices in enumerate(gap.choices):
         longer = [(judged, choice.pieces) for judged in kept for choice in choices]
         values = _judge(lm, gap, number, [(judged.answer, pieces) for judged, pieces in longer])
         kept = [
-            Judged((*judged.answer, pieces), judged.log_probability + value)
+            JudgedGaps((*judged.answer, pieces), judged.log_probability + value)
             for (judged, pieces), value in zip(longer, values, strict=True)
         ]
         kept.sort(key=lambda each: -each.log_probability)
@@ -129,14 +129,14 @@ def _choose(lm: LoadedModel, gap: GapText) -> list[Judged]:
 def _judge(lm: LoadedModel, gap: GapText, number: int, asked: Sequence[tuple[Answer, tuple[int, ...]]]) -> list[float]:
     """What is said of spans in a gap, each behind an answer to the gaps before it."""
     closings = gap.row.closings_of(number)
-    spans = [Span(gap.row.ids, gap.spelt(before, number), pieces, closings) for before, pieces in asked]
+    spans = [AskedSpan(gap.row.ids, gap.spelt(before, number), pieces, closings) for before, pieces in asked]
     values = [0.0] * len(spans)
     for place, log_probabilities in judge_spans(lm, spans):
         values[place] = float(log_probabilities.sum())
     return values
 
 
-def _result(lm: LoadedModel, gap: GapText, best: Sequence[Judged], request: FillRequest) -> Filled:
+def _result(lm: LoadedModel, gap: GapText, best: Sequence[JudgedGaps], request: FillRequest) -> Filled:
     several = len(gap.row.words) > 1
     runs = _readings(lm, gap, best[0].answer)
     completed, places = compose(gap.row.between, runs)
@@ -170,15 +170,15 @@ def _behind(lm: LoadedModel, gap: GapText, answer: Answer, request: FillRequest)
     if gap.choices[number]:
         asked = [(answer, choice.pieces) for choice in gap.choices[number]]
         values = _judge(lm, gap, number, asked)
-        judged = [Judged((*answer, pieces), value) for (_, pieces), value in zip(asked, values, strict=True)]
+        judged = [JudgedGaps((*answer, pieces), value) for (_, pieces), value in zip(asked, values, strict=True)]
     else:
         (judged,) = search_gaps(lm, [gap], [answer], beams=_beams(request), last=number)
-        judged = [Judged(each.answer[: number + 1], each.log_probability) for each in judged]
+        judged = [JudgedGaps(each.answer[: number + 1], each.log_probability) for each in judged]
     judged.sort(key=lambda each: -each.log_probability)
     return _guesses(lm, gap, _distinct(lm, gap, judged), request)
 
 
-def _guesses(lm: LoadedModel, gap: GapText, judged: Sequence[Judged], request: FillRequest) -> tuple[Guess, ...]:
+def _guesses(lm: LoadedModel, gap: GapText, judged: Sequence[JudgedGaps], request: FillRequest) -> tuple[Guess, ...]:
     """The last spans of answers as candidates; words that were asked for are all there."""
     found = []
     for each in judged if request.targets else judged[: request.top]:
@@ -198,9 +198,9 @@ def _readings(lm: LoadedModel, gap: GapText, answer: Answer) -> list[str]:
     return readings
 
 
-def _distinct(lm: LoadedModel, gap: GapText, judged: Sequence[Judged]) -> list[Judged]:
+def _distinct(lm: LoadedModel, gap: GapText, judged: Sequence[JudgedGaps]) -> list[JudgedGaps]:
     """Answers, the likeliest first; of those that read the same, one."""
-    readings: dict[tuple[str, ...], Judged] = {}
+    readings: dict[tuple[str, ...], JudgedGaps] = {}
     for each in judged:
         readings.setdefault(tuple(reading.strip() for reading in _readings(lm, gap, each.answer)), each)
     return list(readings.values())

@@ -25,7 +25,7 @@ from unmask.records import Ids, Reals
 from unmask.tokens.bucket import batches_by_length
 
 
-class Span(NamedTuple):
+class AskedSpan(NamedTuple):
     """A gap, and what is asked whether it stands there."""
 
     source: Ids  # L, what the encoder reads
@@ -34,7 +34,7 @@ class Span(NamedTuple):
     closings: tuple[int, ...]  # any of these ends the gap
 
 
-def judge_spans(lm: LoadedModel, spans: Sequence[Span]) -> Iterator[tuple[int, Reals]]:
+def judge_spans(lm: LoadedModel, spans: Sequence[AskedSpan]) -> Iterator[tuple[int, Reals]]:
     """For each span, those of like length together: its number and the log-probabilities of its tokens, in nats."""
     answers = [len(span.before) + len(span.tokens) for span in spans]
     sizes = [len(span.source) + answer for span, answer in zip(spans, answers, strict=True)]
@@ -45,7 +45,7 @@ def judge_spans(lm: LoadedModel, spans: Sequence[Span]) -> Iterator[tuple[int, R
             yield from zip(batch.tolist(), _judge(lm, [spans[number] for number in batch.tolist()]), strict=True)
 
 
-def _judge(lm: LoadedModel, spans: Sequence[Span]) -> list[Reals]:
+def _judge(lm: LoadedModel, spans: Sequence[AskedSpan]) -> list[Reals]:
     """One pass; texts that several spans share are read once."""
     states, attention = _read_sources(lm, [span.source for span in spans])
     decoded = [(lm.model.config.decoder_start_token_id, *span.before, *span.tokens) for span in spans]
@@ -68,7 +68,7 @@ def _judge(lm: LoadedModel, spans: Sequence[Span]) -> list[Reals]:
     return [_read(part, span) for part, span in zip(parts, spans, strict=True)]
 
 
-def _read(log_probabilities: Tensor, span: Span) -> Reals:
+def _read(log_probabilities: Tensor, span: AskedSpan) -> Reals:
     """What the tokens of a span have, the last one with the end."""
     places = torch.arange(len(span.tokens), device=log_probabilities.device)
     values: Reals = log_probabilities[places, list(span.tokens)].double().cpu().numpy()

@@ -26,7 +26,7 @@ IMPOSSIBLE = -1e8  # nats: what transformers gives to beams that nothing was lef
 Answer = tuple[tuple[int, ...], ...]  # what stands in the first gaps of a text
 
 
-class Judged(NamedTuple):
+class JudgedGaps(NamedTuple):
     """An answer and its log-probability."""
 
     answer: Answer
@@ -51,7 +51,7 @@ class GapText:
 
 def search_gaps(
     lm: LoadedModel, gaps: Sequence[GapText], given: Sequence[Answer], *, beams: int, last: int | None = None
-) -> list[list[Judged]]:
+) -> list[list[JudgedGaps]]:
     """The likeliest answers to texts, going on from those given, which are of one length; up to a gap or to the end."""
     start = lm.model.config.decoder_start_token_id
     prefixes = [(start, *gap.spelt(answer, len(answer))) for gap, answer in zip(gaps, given, strict=True)]
@@ -85,7 +85,7 @@ def search_gaps(
     for place, gap in enumerate(gaps):
         rows = range(place * beams, (place + 1) * beams)
         answers = [(tuple(spans_spelt(sequences[row][1:], gap.row)), scores[row]) for row in rows]
-        results.append([Judged(answer, score) for answer, score in answers if score > IMPOSSIBLE])
+        results.append([JudgedGaps(answer, score) for answer, score in answers if score > IMPOSSIBLE])
     return results
 
 

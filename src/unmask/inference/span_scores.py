@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from unmask.inference.judge_spans import Span, judge_spans
+from unmask.inference.judge_spans import AskedSpan, judge_spans
 from unmask.inference.passages import Passage
 from unmask.inference.span_row import opening
 from unmask.models.load import LoadedModel
@@ -57,10 +57,10 @@ def _words(passage: Passage) -> list[Integers]:
     return np.split(places, np.flatnonzero(passage.starts[places][1:]) + 1)
 
 
-def _hide(lm: LoadedModel, passage: Passage, word: Integers) -> Span:
+def _hide(lm: LoadedModel, passage: Passage, word: Integers) -> AskedSpan:
     """A passage with a sentinel in the place of a word."""
     sentinel, *following = lm.vocabulary.sentinels
     first, last = int(word[0]), int(word[-1]) + 1
     source = np.r_[opening(lm), passage.ids[:first], sentinel, passage.ids[last:], lm.vocabulary.end].astype(np.int32)
     closings = (lm.vocabulary.end, *following[:1])
-    return Span(source, (sentinel,), tuple(passage.ids[first:last].tolist()), closings)
+    return AskedSpan(source, (sentinel,), tuple(passage.ids[first:last].tolist()), closings)

@@ -41,7 +41,7 @@ VERY_FEW = 12  # tokens, up to which a product is a matter of reading the weight
 PIECES = 16  # in which they are read then: MKL takes twice as long over the whole of them
 
 
-class Run(NamedTuple):
+class EqualRows(NamedTuple):
     """Rows of one length that follow each other."""
 
     rows: int
@@ -185,7 +185,7 @@ class RowEncoder:
         a, b = product(layer.norm(states), layer.inner).chunk(2, dim=1)
         return torch.addmm(states, F.gelu(a).mul_(b), layer.outer.T)
 
-    def _attend(self, layer: _Layer, qkv: Tensor, runs: Sequence[Run]) -> Tensor:
+    def _attend(self, layer: _Layer, qkv: Tensor, runs: Sequence[EqualRows]) -> Tensor:
         """T×D: every token attends to its row."""
         contexts = []
         for run, part in zip(runs, qkv.split([run.tokens for run in runs]), strict=True):
@@ -195,14 +195,14 @@ class RowEncoder:
             contexts.append(context.transpose(1, 2).reshape(run.tokens, -1))
         return contexts[0] if len(contexts) == 1 else torch.cat(contexts)
 
-    def _turned(self, layer: _Layer, part: Tensor, run: Run, *, kinds: int) -> Tensor:
+    def _turned(self, layer: _Layer, part: Tensor, run: EqualRows, *, kinds: int) -> Tensor:
         """B L K H half 2: queries and keys (or keys alone, where there are two kinds) turned by their positions."""
         shaped = part.view(run.rows, run.length, kinds, self.heads, self.half, 2)
         turns = self._turns_of(layer.kind, run.length)
         torch.view_as_complex(shaped[:, :, : kinds - 1]).mul_(turns.unsqueeze(1))
         return shaped
 
-    def _look(self, layer: _Layer, run: Run, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    def _look(self, layer: _Layer, run: EqualRows, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Attention within rows of one length, B×H×L×D."""
         if layer.window is None or layer.window >= run.length - 1:
             return F.scaled_dot_product_attention(query, key, value)
@@ -212,7 +212,7 @@ class RowEncoder:
         return F.scaled_dot_product_attention(query, key, value, attn_mask=self._band(run.length, layer.window))
 
     def _attend_at(
-        self, layer: _Layer, states: Tensor, runs: Sequence[Run], asked: Sequence[Integers], places: Tensor
+        self, layer: _Layer, states: Tensor, runs: Sequence[EqualRows], asked: Sequence[Integers], places: Tensor
     ) -> Tensor:
         """P×D: the tokens that are asked for attend to their rows; nothing else has a query."""
         width = len(layer.qkv)
@@ -232,7 +232,14 @@ class RowEncoder:
         return contexts[0] if len(contexts) == 1 else torch.cat(contexts)
 
     def _look_at(
-        self, layer: _Layer, run: Run, query: Tensor, positions: Tensor, counts: list[int], key: Tensor, value: Tensor
+        self,
+        layer: _Layer,
+        run: EqualRows,
+        query: Tensor,
+        positions: Tensor,
+        counts: list[int],
+        key: Tensor,
+        value: Tensor,
     ) -> Tensor:
         """P×D: some tokens of rows of one length attend; rows with fewer of them than others repeat their last."""
         most, alike = max(counts), min(counts) == max(counts)
@@ -275,15 +282,17 @@ def _norm(module: Any) -> _Norm:
     return _Norm(module.weight, module.bias, module.eps)
 
 
-def _runs(rows: Sequence[Ids]) -> list[Run]:
+def _runs(rows: Sequence[Ids]) -> list[EqualRows]:
     """Rows of one length that follow each other.
 
     >>> _runs([np.zeros(2), np.zeros(2), np.zeros(3)])
-    [Run(rows=2, length=2), Run(rows=1, length=3)]
+    [EqualRows(rows=2, length=2), EqualRows(rows=1, length=3)]
     """
     lengths = np.array([len(row) for row in rows])
     edges = np.r_[0, np.flatnonzero(np.diff(lengths)) + 1, len(lengths)]
-    return [Run(int(count), int(length)) for count, length in zip(np.diff(edges), lengths[edges[:-1]], strict=True)]
+    return [
+        EqualRows(int(count), int(length)) for count, length in zip(np.diff(edges), lengths[edges[:-1]], strict=True)
+    ]
 
 
 def _flat_places(rows: Sequence[Ids], asked: Sequence[Integers]) -> Tensor:

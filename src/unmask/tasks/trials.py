@@ -36,7 +36,7 @@ FLAGS = {"lrs": "--lr", "seeds": "--seeds", "folds": "--folds"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class TrialPlan:
     """What is tried."""
 
     task: str
@@ -94,14 +94,16 @@ def is_several(out: Path) -> bool:
     return (out / PLAN.sign).is_file()
 
 
-def read_plan(out: Path) -> tuple[Plan, dict[str, Path], dict[str, Any]]:
+def read_plan(out: Path) -> tuple[TrialPlan, dict[str, Path], dict[str, Any]]:
     """What is tried in a directory, where its files are, and the settings that were given."""
     content = read_sealed(out / PLAN.sign)
-    plan = Plan(**{**content["plan"], "lrs": tuple(content["plan"]["lrs"])})
+    plan = TrialPlan(**{**content["plan"], "lrs": tuple(content["plan"]["lrs"])})
     return plan, {name: Path(place) for name, place in content["places"].items()}, content["given"]
 
 
-def try_several(out: Path, plan: Plan, places: Mapping[str, Path], given: Mapping[str, Any], *, resume: bool) -> Tried:
+def try_several(
+    out: Path, plan: TrialPlan, places: Mapping[str, Path], given: Mapping[str, Any], *, resume: bool
+) -> Tried:
     """Run all trials, or those that are left, and keep the best."""
     asked = {
         "plan": {"task": plan.task, "lrs": list(plan.lrs), "seeds": plan.seeds, "folds": plan.folds},
@@ -194,6 +196,6 @@ def keep_run(trial: Path, out: Path) -> None:
                 shutil.copy2(file, place)
 
 
-def planned(task: str, lrs: Sequence[float], seeds: int | None, folds: int | None) -> Plan:
+def planned(task: str, lrs: Sequence[float], seeds: int | None, folds: int | None) -> TrialPlan:
     """The plan of what was asked for."""
-    return Plan(task=task, lrs=tuple(lrs) if len(lrs) > 1 else (), seeds=seeds or 1, folds=folds or 0)
+    return TrialPlan(task=task, lrs=tuple(lrs) if len(lrs) > 1 else (), seeds=seeds or 1, folds=folds or 0)

@@ -8,10 +8,8 @@ from typing import Any
 from unmask.errors import BadInput
 from unmask.files import check_writable
 from unmask.results import Adapted
-from unmask.verbs.arguments import Location, given_settings
+from unmask.verbs.arguments import Location, given_settings, run_of
 from unmask.verbs.commands import verb
-
-DESCRIPTION = "run.json"  # of a run directory, by which one is known
 
 
 @verb
@@ -75,7 +73,7 @@ def adapt(
         workers: Processes that prepare batches ahead; none by default on a CPU, two on a GPU.
         revision: The branch, tag or commit of a model on the hub; its main branch if not given.
     """
-    run, goes_on = _run_to_adapt(out, resume)
+    run, goes_on = run_of("adapt MODEL DATA", out, resume)
     check_writable(run)  # told before anything heavy is loaded
     named = given_settings(model=model, data=data, replay=replay)
     places = {name: Path(place) for name, place in named.items()}
@@ -115,14 +113,3 @@ def _adapted(
     if "model" in places:
         places["model"] = model_directory(places["model"], revision)
     return run_adaptation(run, adapt_request(run if goes_on else None, places, given))
-
-
-def _run_to_adapt(out: Location | None, resume: Location | bool) -> tuple[Path, bool]:
-    """The run directory, and whether a run is to go on that is there."""
-    if not isinstance(resume, bool):
-        if out is not None and Path(out) != Path(resume):
-            raise BadInput(f"--resume {resume} and --out {out}: name the run once")
-        return Path(resume), True
-    if out is None:
-        raise BadInput("adapt where? unmask adapt MODEL DATA --out RUN names the directory of a new run")
-    return Path(out), resume and (Path(out) / DESCRIPTION).exists()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from unmask.errors import BadInput
+
 Location = str | Path
 
 
@@ -25,3 +27,17 @@ def path_of(location: Location | None) -> Path | None:
 def text_of(path: Location | None) -> str | None:
     """A path as settings keep it."""
     return None if path is None else str(path)
+
+
+def run_of(
+    command: str, out: Location | None, resume: Location | bool, signs: tuple[str, ...] = ("run.json",)
+) -> tuple[Path, bool]:
+    """The run directory of a command, and whether a run is to go on that is there, known by one of these files."""
+    if not isinstance(resume, bool):
+        if out is not None and Path(out) != Path(resume):
+            raise BadInput(f"--resume {resume} and --out {out}: name the run once")
+        return Path(resume), True
+    if out is None:
+        verb = command.split()[0]
+        raise BadInput(f"{verb} where? unmask {command} --out RUN names the directory of a new run")
+    return Path(out), resume and any((Path(out) / sign).exists() for sign in signs)

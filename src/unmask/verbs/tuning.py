@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from unmask.errors import BadInput
 from unmask.files import check_writable
 from unmask.results import FewTuned, Prediction, Tuned, Written
-from unmask.verbs.arguments import Location, given_settings, path_of
+from unmask.verbs.arguments import Location, given_settings, path_of, run_of
 from unmask.verbs.commands import streamed, verb
 from unmask.verbs.lines import Answers, LineSource, answer_texts, source_of
 from unmask.verbs.using import model_to_ask
 
 if TYPE_CHECKING:  # what is heavy is loaded when it is needed
     from unmask.inference.model import Model
-    from unmask.tasks.trials import Plan
+    from unmask.tasks.trials import TrialPlan
 
 DESCRIPTIONS = ("run.json", "trials.json", "few.json")  # of a run directory, by which one is known
 TABLES = (".csv", ".tsv")
@@ -130,7 +130,7 @@ def tune(
         workers: Processes that prepare batches ahead; none by default on a CPU, two on a GPU.
         revision: The branch, tag or commit of a model on the hub; its main branch if not given.
     """
-    run, goes_on = _run_to_tune(task, out, resume)
+    run, goes_on = run_of(f"tune {task} MODEL TRAIN", out, resume, DESCRIPTIONS)
     check_writable(run)  # told before anything heavy is loaded
     named = given_settings(model=model, train=train, dev=dev, test=test, patterns=patterns)
     places = {name: Path(place) for name, place in named.items()}
@@ -218,7 +218,7 @@ def _rates_of(lr: float | str | None) -> list[float]:
         raise BadInput(f"--lr {lr}: give a number, as 1e-4, or several with commas between them") from None
 
 
-def _plan_of(task: str, places: dict[str, Path], rates: list[float], seeds: int | None, folds: int | None) -> Plan:
+def _plan_of(task: str, places: dict[str, Path], rates: list[float], seeds: int | None, folds: int | None) -> TrialPlan:
     """What is tried; where examples are few and nobody gave others to judge by, folds are."""
     from unmask.tasks.trials import FEW, FOLDS, planned
     from unmask.tasks.tune import TASKS
@@ -228,17 +228,6 @@ def _plan_of(task: str, places: dict[str, Path], rates: list[float], seeds: int 
     if folds is None and not {"dev", "test"} & places.keys():
         folds = TASKS[task].folds(places["train"])
     return planned(task, rates, seeds, folds)
-
-
-def _run_to_tune(task: str, out: Location | None, resume: Location | bool) -> tuple[Path, bool]:
-    """The run directory, and whether a run is to go on that is there."""
-    if not isinstance(resume, bool):
-        if out is not None and Path(out) != Path(resume):
-            raise BadInput(f"--resume {resume} and --out {out}: name the run once")
-        return Path(resume), True
-    if out is None:
-        raise BadInput(f"tune where? unmask tune {task} MODEL TRAIN --out RUN names the directory of a new run")
-    return Path(out), resume and any((Path(out) / name).exists() for name in DESCRIPTIONS)
 
 
 def _start_directory(model: Path, revision: str | None) -> Path:

@@ -10,14 +10,14 @@ import pytest
 from unmask.evaluation.tuned.answer import answer_scores, best_sentence, judged_questions, surest_answer_errors
 from unmask.evaluation.tuned.leaks import Leaks
 from unmask.results import Answered
-from unmask.tasks.answer.questions import GoldAnswer, Question, QuestionExamples
+from unmask.tasks.answer.questions import GoldAnswer, QuestionExample, QuestionExamples
 
 CONTEXT = "Anna lives in Bonn. Otto sells old books."
 
 
-def question(number: int, answer: str | None, paragraph: int) -> Question:
+def question(number: int, answer: str | None, paragraph: int) -> QuestionExample:
     answers = () if answer is None else (GoldAnswer(answer, CONTEXT.index(answer)),)
-    return Question(f"q{number}", "Where does Anna live?", CONTEXT, answers, 0, paragraph)
+    return QuestionExample(f"q{number}", "Where does Anna live?", CONTEXT, answers, 0, paragraph)
 
 
 def answered(text: str | None, probability: float) -> Answered:

@@ -23,7 +23,7 @@ from unmask.evaluation.tuned.tag import (
 )
 from unmask.tasks.rows import RowReader
 from unmask.tasks.tag.schemes import lenient_spans, strict_spans
-from unmask.tasks.tag.tagged import Span, TaggedText, join_words
+from unmask.tasks.tag.tagged import LabelledSpan, TaggedText, join_words
 from unmask.tasks.tag.words import read_words
 from unmask.tokens.tokenizer.load import load_tokenizer
 
@@ -77,7 +77,7 @@ def texts(*words: tuple[str, list[tuple[str, str]]]) -> list[TaggedText]:
     made = []
     for line, (text, names) in enumerate(words, start=1):
         _, places = join_words(text.split())
-        spans = tuple(Span(text.index(name), text.index(name) + len(name), label) for name, label in names)
+        spans = tuple(LabelledSpan(text.index(name), text.index(name) + len(name), label) for name, label in names)
         made.append(TaggedText(line, text, places, spans))
     return made
 
@@ -100,17 +100,17 @@ def test_the_gazetteer_says_of_the_longest_names_it_has_seen_what_they_most_ofte
     test = texts(("the captain likes the sea", []), ("the sea captain sees the sea the", []))
     found = Gazetteer.of(words(train), train).find_all(words(test), test)
     assert found == [
-        [Span(4, 11, "PER"), Span(18, 25, "LOC")],
-        [Span(0, 15, "PER"), Span(21, 28, "LOC")],
+        [LabelledSpan(4, 11, "PER"), LabelledSpan(18, 25, "LOC")],
+        [LabelledSpan(0, 15, "PER"), LabelledSpan(21, 28, "LOC")],
     ]
 
 
 def test_the_surest_errors_come_first_those_that_were_missed_too() -> None:
     examples = texts(("the sea", [("sea", "LOC")]), ("my sister", [("my sister", "PER")]), ("music", []))
     answers = [
-        SimpleNamespace(spans=[Span(0, 7, "LOC")], sureness=[0.6]),
+        SimpleNamespace(spans=[LabelledSpan(0, 7, "LOC")], sureness=[0.6]),
         SimpleNamespace(spans=[], sureness=[]),
-        SimpleNamespace(spans=[Span(0, 5, "PER")], sureness=[0.7]),
+        SimpleNamespace(spans=[LabelledSpan(0, 5, "PER")], sureness=[0.7]),
     ]
     asked: Any = SimpleNamespace(answers=answers, sureness=lambda number, span: 0.2)
     errors = surest_tag_errors(asked, examples)
@@ -119,7 +119,9 @@ def test_the_surest_errors_come_first_those_that_were_missed_too() -> None:
         (3, ("PER: music",), (), 0.7),
         (1, ("LOC: the sea",), ("LOC: sea",), 0.6),
     ]
-    assert overlapping(Span(0, 3, "x"), [Span(3, 5, "x"), Span(2, 4, "y")]) == [Span(2, 4, "y")]
+    assert overlapping(LabelledSpan(0, 3, "x"), [LabelledSpan(3, 5, "x"), LabelledSpan(2, 4, "y")]) == [
+        LabelledSpan(2, 4, "y")
+    ]
 
 
 def test_texts_of_a_group_are_sampled_together() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from unmask.errors import BadInput
 from unmask.tasks.answer.batches import question_batch
-from unmask.tasks.answer.questions import GoldAnswer, Question
+from unmask.tasks.answer.questions import GoldAnswer, QuestionExample
 from unmask.tasks.answer.rows import answer_tokens, read_rows
 from unmask.tasks.rows import RowReader
 from unmask.tokens.tokenizer.load import load_tokenizer
@@ -48,7 +48,7 @@ def test_an_answers_tokens_are_its_words(kind: str, make_model: Callable[..., Pa
     reader = RowReader(load_tokenizer(make_model(kind=kind)), 64)
     context = "of course my sister likes old stories again ."
     questions = [
-        Question(str(n), "the king ?", context, answers, 0, 0)
+        QuestionExample(str(n), "the king ?", context, answers, 0, 0)
         for n, answers in enumerate(
             [(GoldAnswer("my sister", 10),), (GoldAnswer("old stories", 26),), (GoldAnswer(context, 0),), ()]
         )

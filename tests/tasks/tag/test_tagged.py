@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from unmask.errors import BadInput
-from unmask.tasks.tag.tagged import Span, check_known_labels, check_taggable, read_tagged
+from unmask.tasks.tag.tagged import LabelledSpan, check_known_labels, check_taggable, read_tagged
 
 WORDS, TAGS = ["Angela", "Merkel", "visited", "Paris"], ["B-PER", "I-PER", "O", "B-LOC"]
 TEXT = "Angela Merkel visited Paris"
@@ -32,7 +32,7 @@ def test_three_ways_of_writing_are_the_same_text_and_entities(tmp_path: Path) ->
     ]
     for path in files:
         (example,) = read_tagged(path).examples
-        assert example.text == TEXT and example.spans == (Span(0, 13, "PER"), Span(22, 27, "LOC"))
+        assert example.text == TEXT and example.spans == (LabelledSpan(0, 13, "PER"), LabelledSpan(22, 27, "LOC"))
         assert (example.words is None) == (path.name in ("c.jsonl", "d.jsonl"))
     assert [each and each.name for each in (read_tagged(path).scheme for path in files)] == ["IOB2", "IOB2", None, None]
     assert read_tagged(files[0]).labels == ("LOC", "PER")

@@ -13,13 +13,13 @@ import pytest
 import unmask
 from unmask.errors import BadInput, Damaged
 from unmask.evaluation.tuned.tag import span_counts
-from unmask.tasks.tag.tagged import Span, read_tagged
+from unmask.tasks.tag.tagged import LabelledSpan, read_tagged
 from unmask.tasks.tag.tagger import read_tag_card
 
 
-def spans_of(said: Any) -> list[Span]:
+def spans_of(said: Any) -> list[LabelledSpan]:
     entities = said["entities"] if isinstance(said, dict) else [vars(each) for each in said.entities]
-    return [Span(each["start"], each["end"], each["label"]) for each in entities]
+    return [LabelledSpan(each["start"], each["end"], each["label"]) for each in entities]
 
 
 def test_predict_says_what_the_evaluation_measured(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from unmask.tasks.rows import RowReader
-from unmask.tasks.tag.tagged import Span, TaggedText, join_words
+from unmask.tasks.tag.tagged import LabelledSpan, TaggedText, join_words
 from unmask.tasks.tag.words import count_misaligned, read_words, targets_for
 from unmask.tokens.tokenizer.load import load_tokenizer
 
@@ -51,7 +51,7 @@ def test_inside_a_given_word_the_tokenizers_words_are_learnt_and_not_judged(make
     words = read_words(reader(make_model), [text], [places])
     assert [text[b:e] for b, e in zip(words.begins, words.ends, strict=True)] == ["the", "U.S.", ".", "S", ".", "bread"]
     assert words.judged.tolist() == [True, True, False, False, False, True]
-    example = TaggedText(1, text, places, (Span(4, 8, "LOC"),))
+    example = TaggedText(1, text, places, (LabelledSpan(4, 8, "LOC"),))
     assert targets_for(words, [example], ["LOC", "PER"]).tolist() == [0, 1, 2, 2, 2, 0]
     assert count_misaligned(words, [example]) == 0
 
@@ -59,7 +59,7 @@ def test_inside_a_given_word_the_tokenizers_words_are_learnt_and_not_judged(make
 def test_spans_within_words_are_learnt_by_whole_words_and_counted(make_model: Callable[..., Path]) -> None:
     text = "nobody likes music"
     words = read_words(reader(make_model), [text], [None])
-    example = TaggedText(1, text, None, (Span(2, 4, "A"), Span(5, 12, "B"), Span(13, 18, "A")))
+    example = TaggedText(1, text, None, (LabelledSpan(2, 4, "A"), LabelledSpan(5, 12, "B"), LabelledSpan(13, 18, "A")))
     assert targets_for(words, [example], ["A", "B"]).tolist() == [1, 3, 1]
     assert count_misaligned(words, [example]) == 2
 

@@ -6,7 +6,7 @@ import pytest
 
 from unmask.errors import BadInput
 from unmask.tokens.spans import entities
-from unmask.tokens.spans.entities import Entity, mine_entities
+from unmask.tokens.spans.entities import CountedEntity, mine_entities
 
 
 def names(*texts: str, **settings: int) -> list[str]:
@@ -15,8 +15,8 @@ def names(*texts: str, **settings: int) -> list[str]:
 
 def test_a_sequence_of_names_is_found_and_counted_wherever_it_stands_inside_a_sentence() -> None:
     text = "We saw New York City, then (Buenos Aires) and New York City. We left New York City; all of it."
-    assert mine_entities([text], min_count=0) == [Entity("New York City", 3), Entity("Buenos Aires", 1)]
-    assert mine_entities([text], min_count=1) == [Entity("New York City", 3)]
+    assert mine_entities([text], min_count=0) == [CountedEntity("New York City", 3), CountedEntity("Buenos Aires", 1)]
+    assert mine_entities([text], min_count=1) == [CountedEntity("New York City", 3)]
 
 
 @pytest.mark.parametrize("begin", ["", "It rained. ", "He said: ", "Why? ", "A list\n", 'And then "'])
@@ -60,4 +60,4 @@ def test_longer_sequences_than_asked_for_are_left_out() -> None:
 def test_memory_is_bounded_and_what_is_frequent_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entities, "LIMIT", 100)
     rare = [f"we saw Anna Number{n} there, and New York too" for n in range(1000)]
-    assert mine_entities(rare, min_count=2) == [Entity("New York", 1000)]
+    assert mine_entities(rare, min_count=2) == [CountedEntity("New York", 1000)]

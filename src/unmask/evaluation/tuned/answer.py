@@ -27,7 +27,7 @@ from unmask.records import Flags, Integers, Reals
 from unmask.results import Answered, AnswerError, Figure, JudgedAnswerBaseline, JudgedAnswers
 from unmask.tasks.answer.answerer import Answerer
 from unmask.tasks.answer.official import exact_match, normalised, word_f1
-from unmask.tasks.answer.questions import Question, QuestionExamples
+from unmask.tasks.answer.questions import QuestionExample, QuestionExamples
 from unmask.tasks.tune import TunedRun
 
 ERRORS = 20  # the surest of them
@@ -61,7 +61,7 @@ def answer_headline(tuned: TunedRun, answerer: Answerer) -> float:
     return float(answer_scores([each.answer or "" for each in answers], tuned.test.examples)[:, 1].mean())
 
 
-def ask_questions(answerer: Answerer, questions: Sequence[Question]) -> list[Answered]:
+def ask_questions(answerer: Answerer, questions: Sequence[QuestionExample]) -> list[Answered]:
     """What `predict` says to test questions."""
     answers: list[Answered] = []
     with task("Judging on the test questions", total=len(questions)) as step:
@@ -72,7 +72,7 @@ def ask_questions(answerer: Answerer, questions: Sequence[Question]) -> list[Ans
     return answers
 
 
-def answer_scores(said: Sequence[str], questions: Sequence[Question]) -> Reals:
+def answer_scores(said: Sequence[str], questions: Sequence[QuestionExample]) -> Reals:
     """N 2: exact match and the F1 of words of each answer."""
     gold = [[answer.text for answer in each.answers] for each in questions]
     rows = [(exact_match(text, answers), word_f1(text, answers)) for text, answers in zip(said, gold, strict=True)]
@@ -122,7 +122,7 @@ def _mean_figures(scores: Reals, paragraphs: Integers, chosen: Flags) -> tuple[F
 
 
 def _baseline(
-    name: str, said: Sequence[str], questions: Sequence[Question], paragraphs: Integers
+    name: str, said: Sequence[str], questions: Sequence[QuestionExample], paragraphs: Integers
 ) -> JudgedAnswerBaseline:
     exact, f1 = _mean_figures(answer_scores(said, questions), paragraphs, np.ones(len(questions), np.bool_))
     return JudgedAnswerBaseline(name=name, exact=exact, f1=f1)
@@ -142,7 +142,7 @@ def best_sentence(question: str, context: str) -> str:
 
 
 def surest_answer_errors(
-    questions: Sequence[Question], answers: Sequence[Answered], scores: Reals
+    questions: Sequence[QuestionExample], answers: Sequence[Answered], scores: Reals
 ) -> list[AnswerError]:
     """The twenty questions that it was surest of without a word right: some will be errors of the file."""
     wrong = np.flatnonzero(scores[:, 1] == 0)

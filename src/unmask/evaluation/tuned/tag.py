@@ -27,7 +27,7 @@ from unmask.records import Integers, Reals
 from unmask.results import Figure, JudgedEntities, JudgedTagBaseline, JudgedTags, TagError
 from unmask.tasks.tag.learning import TagTuning
 from unmask.tasks.tag.schemes import WordSpan, lenient_spans, strict_spans
-from unmask.tasks.tag.tagged import Span, TaggedExamples, TaggedText
+from unmask.tasks.tag.tagged import LabelledSpan, TaggedExamples, TaggedText
 from unmask.tasks.tag.tagger import TaggedWords, Tagger
 from unmask.tasks.tag.validation import in_characters
 from unmask.tasks.tag.words import WordRows, count_misaligned, read_examples
@@ -36,7 +36,7 @@ from unmask.tasks.tune import TunedRun
 ERRORS = 20  # the surest of them
 CHUNK = 512  # texts that are asked about together
 
-SpansOfTexts = Sequence[Sequence[Span]]
+SpansOfTexts = Sequence[Sequence[LabelledSpan]]
 
 
 def judge_tagger(tuned: TunedRun, tagger: Tagger, leaks: Leaks) -> JudgedTags:
@@ -115,17 +115,17 @@ class AskedTexts:
                 step(len(chunk))
 
     @cached_property
-    def spans(self) -> list[list[Span]]:
+    def spans(self) -> list[list[LabelledSpan]]:
         """The entities of each text."""
         return [answer.spans for answer in self.answers]
 
-    def by_tags(self, read: Callable[[Sequence[str]], list[WordSpan]]) -> list[list[Span]]:
+    def by_tags(self, read: Callable[[Sequence[str]], list[WordSpan]]) -> list[list[LabelledSpan]]:
         """The entities of each text, from the likeliest tag of each word alone."""
         names = self.tagger.decoder.tags
         tags = [[names[number] for number in answer.probabilities.argmax(1)] for answer in self.answers]
         return [in_characters(self.words, number, read(each)) for number, each in enumerate(tags)]
 
-    def sureness(self, number: int, span: Span) -> float:
+    def sureness(self, number: int, span: LabelledSpan) -> float:
         """How likely the model finds an entity of the file; 0 of one that no words are."""
         here = self.words.words_of(number)
         judged = self.words.judged[here]
@@ -202,17 +202,19 @@ def surest_tag_errors(asked: AskedTexts, examples: Sequence[TaggedText]) -> list
     return sorted(errors, key=lambda error: -error.probability)[:ERRORS]
 
 
-def overlapping(span: Span, others: Sequence[Span]) -> list[Span]:
+def overlapping(span: LabelledSpan, others: Sequence[LabelledSpan]) -> list[LabelledSpan]:
     """Those of some spans that have a character of another."""
     return [other for other in others if other.start < span.end and span.start < other.end]
 
 
-def _tag_error(example: TaggedText, said: Sequence[Span], true: Sequence[Span], share: float) -> TagError:
+def _tag_error(
+    example: TaggedText, said: Sequence[LabelledSpan], true: Sequence[LabelledSpan], share: float
+) -> TagError:
     names = {side: named_spans(example.text, spans) for side, spans in (("said", said), ("true", true))}
     return TagError(line=example.line, text=example.text, probability=share, **names)
 
 
-def named_spans(text: str, spans: Sequence[Span]) -> tuple[str, ...]:
+def named_spans(text: str, spans: Sequence[LabelledSpan]) -> tuple[str, ...]:
     """Entities as people read them."""
     return tuple(f"{span.label}: {text[span.start : span.end]}" for span in spans)
 
@@ -236,7 +238,7 @@ class Gazetteer:
         labels = {name: min(each, key=lambda label: (-each[label], label)) for name, each in counts.items() if name}
         return cls(labels, max(map(len, labels), default=0))
 
-    def find_all(self, words: WordRows, examples: Sequence[TaggedText]) -> list[list[Span]]:
+    def find_all(self, words: WordRows, examples: Sequence[TaggedText]) -> list[list[LabelledSpan]]:
         """The names in texts, the longest at each place, from left to right."""
         found = []
         for number, example in enumerate(examples):

@@ -15,7 +15,7 @@ from transformers import AutoModelForQuestionAnswering
 
 from unmask.errors import BadInput, Damaged
 from unmask.results import Answered, Prediction
-from unmask.tasks.answer.choosing import Choice
+from unmask.tasks.answer.choosing import BestStretch
 from unmask.tasks.answer.rows import QuestionRows, long_question, read_rows
 from unmask.tasks.answer.validation import choices_of, chosen_characters
 from unmask.tasks.tuned_model import Line, TaskCard, TunedModel, read_card
@@ -44,7 +44,7 @@ class Answerer(TunedModel):
         self.directory, self.card = read_answer_card(path)
         self.load_weights(AutoModelForQuestionAnswering, device, precision)
 
-    def choose(self, rows: QuestionRows) -> list[Choice]:
+    def choose(self, rows: QuestionRows) -> list[BestStretch]:
         """The best stretch for each question."""
         nullable, longest = self.card.threshold is not None, self.card.longest
         with self.casting():

@@ -21,7 +21,7 @@ from unmask.records import Reals
 NEVER = -1e30  # the logarithm of nothing, which can be computed with
 
 
-class Choice(NamedTuple):
+class BestStretch(NamedTuple):
     """The best stretch of a context, in tokens, and the logarithms of probabilities."""
 
     first: int
@@ -35,7 +35,7 @@ class Choice(NamedTuple):
         return self.none - self.best
 
 
-def choose_span(begins: Reals, ends: Reals, none: tuple[float, float] | None, longest: int) -> Choice:
+def choose_span(begins: Reals, ends: Reals, none: tuple[float, float] | None, longest: int) -> BestStretch:
     """The best stretch of at most so many tokens, from how likely it begins and ends at each token, in nats.
 
     >>> logs = np.log([0.2, 0.7, 0.1]), np.log([0.5, 0.1, 0.4])
@@ -54,7 +54,7 @@ def choose_span(begins: Reals, ends: Reals, none: tuple[float, float] | None, lo
             best, first, size = float(scores[place]), place, extra
     nothing = NEVER if none is None else sum(none)
     total = float(logsumexp([*totals, nothing]))
-    return Choice(first, first + size, best - total, nothing - total)
+    return BestStretch(first, first + size, best - total, nothing - total)
 
 
 def best_threshold(odds: Reals, answered: Reals, unanswered: Reals) -> float:

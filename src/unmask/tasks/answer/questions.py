@@ -31,7 +31,7 @@ class GoldAnswer(NamedTuple):
     start: int
 
 
-class Question(NamedTuple):
+class QuestionExample(NamedTuple):
     """One question, and where it stands."""
 
     id: str
@@ -47,7 +47,7 @@ class QuestionExamples:
     """The questions of a file."""
 
     path: Path
-    examples: tuple[Question, ...]
+    examples: tuple[QuestionExample, ...]
     repaired: int = 0  # answers that stand elsewhere than the file says
     empty: int = 0  # questions without a word, or about nothing, which were left out
 
@@ -79,7 +79,7 @@ def read_questions(path: Path) -> QuestionExamples:
     articles = content.get("data") if isinstance(content, dict) else None
     if not isinstance(articles, list):
         raise BadInput(f"{path}: has no list 'data'; give a file with {WANTED}")
-    questions: list[Question] = []
+    questions: list[QuestionExample] = []
     seen: set[str] = set()
     repaired = empty = 0
     for each, moved in _questions_of(path, articles):
@@ -96,7 +96,7 @@ def read_questions(path: Path) -> QuestionExamples:
     return QuestionExamples(path, tuple(questions), repaired, empty)
 
 
-def _questions_of(path: Path, articles: list[Any]) -> Iterator[tuple[Question, int]]:
+def _questions_of(path: Path, articles: list[Any]) -> Iterator[tuple[QuestionExample, int]]:
     """Every question, and how many of its answers are moved to where they stand."""
     number = -1
     for article, each in enumerate(articles):
@@ -108,7 +108,7 @@ def _questions_of(path: Path, articles: list[Any]) -> Iterator[tuple[Question, i
                 name = _text_in(path, place, record, "id")
                 question = _text_in(path, f"question {name!r}", record, "question")
                 answers, moved = _answers_in(path, name, record, context)
-                yield Question(name, question, context, answers, article, number), moved
+                yield QuestionExample(name, question, context, answers, article, number), moved
 
 
 def _answers_in(path: Path, name: str, record: dict[str, Any], context: str) -> tuple[tuple[GoldAnswer, ...], int]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from unmask.errors import BadInput
 from unmask.records import Integers
-from unmask.tasks.answer.questions import Question
+from unmask.tasks.answer.questions import QuestionExample
 from unmask.tasks.rows import RowReader
 from unmask.tasks.text_rows import TextRows
 from unmask.tokens.tokenizer.encode import EncodedText, encode
@@ -90,7 +90,7 @@ def _visible_offsets(text: str, encoded: EncodedText) -> Integers:
     return trimmed
 
 
-def answer_tokens(rows: QuestionRows, questions: Sequence[Question]) -> Integers:
+def answer_tokens(rows: QuestionRows, questions: Sequence[QuestionExample]) -> Integers:
     """N 2: the first and the last token of each question's first answer; -1 where it has none."""
     targets = np.full((len(questions), 2), -1, np.int64)
     for number, each in enumerate(questions):

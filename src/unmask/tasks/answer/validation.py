@@ -18,9 +18,9 @@ from unmask.objectives.answering import span_logits
 from unmask.records import Integers, Reals
 from unmask.results import FigureTitle
 from unmask.tasks.answer.batches import question_batch
-from unmask.tasks.answer.choosing import NEVER, Choice, best_threshold, choose_span
+from unmask.tasks.answer.choosing import NEVER, BestStretch, best_threshold, choose_span
 from unmask.tasks.answer.official import exact_match, word_f1
-from unmask.tasks.answer.questions import Question
+from unmask.tasks.answer.questions import QuestionExample
 from unmask.tasks.answer.rows import QuestionRows
 from unmask.tokens.bucket import batches_by_length
 from unmask.training.machine.distributed import ALONE, World
@@ -35,7 +35,7 @@ class AnswerValidation:
     """Measures on questions that are held out."""
 
     rows: QuestionRows
-    questions: Sequence[Question]
+    questions: Sequence[QuestionExample]
     nullable: bool
     longest: int
 
@@ -81,7 +81,7 @@ def choices_of(
     nullable: bool,
     longest: int,
     world: World = ALONE,
-) -> Iterator[tuple[int, Choice]]:
+) -> Iterator[tuple[int, BestStretch]]:
     """The places of some questions and what is chosen for each, of those that this process computes."""
     numbers = np.arange(len(rows.rows.tokens)) if numbers is None else numbers
     nothing = np.full((len(rows.rows.tokens), 2), -1, np.int64)
@@ -101,7 +101,7 @@ def choices_of(
         model.train(was_training)
 
 
-def _choice(rows: QuestionRows, number: int, logits: Reals, *, nullable: bool, longest: int) -> Choice:
+def _choice(rows: QuestionRows, number: int, logits: Reals, *, nullable: bool, longest: int) -> BestStretch:
     """The best stretch of one context, from the logits of its rows, W L 2."""
     first_row = int(np.searchsorted(rows.rows.owners, number))
     sides, nulls = [], []
@@ -118,13 +118,13 @@ def _choice(rows: QuestionRows, number: int, logits: Reals, *, nullable: bool, l
     return choose_span(sides[0], sides[1], (nulls[0], nulls[1]) if nullable else None, longest)
 
 
-def chosen_text(rows: QuestionRows, number: int, choice: Choice, context: str) -> str:
+def chosen_text(rows: QuestionRows, number: int, choice: BestStretch, context: str) -> str:
     """The words of the best stretch."""
     start, end = chosen_characters(rows, number, choice)
     return context[start:end]
 
 
-def chosen_characters(rows: QuestionRows, number: int, choice: Choice) -> tuple[int, int]:
+def chosen_characters(rows: QuestionRows, number: int, choice: BestStretch) -> tuple[int, int]:
     """Where the best stretch begins and ends in its context."""
     offsets = rows.offsets[number]
     return int(offsets[choice.first, 0]), int(offsets[choice.last, 1])

@@ -49,7 +49,7 @@ class TagFields(NamedTuple):
     group: str | None = None
 
 
-class Span(NamedTuple):
+class LabelledSpan(NamedTuple):
     """A stretch of a text, in characters, and what it is."""
 
     start: int
@@ -63,7 +63,7 @@ class TaggedText(NamedTuple):
     line: int
     text: str
     words: tuple[tuple[int, int], ...] | None  # where each begins and ends, if the file says what is a word
-    spans: tuple[Span, ...]
+    spans: tuple[LabelledSpan, ...]
     group: str | None = None  # texts of one group stay together
 
 
@@ -188,7 +188,7 @@ def _spans_in(path: Path, line: int, record: Record, fields: TagFields) -> Tagge
     return TaggedText(line, text, None, tuple(spans), _group_in(path, line, record, fields))
 
 
-def _span_in(path: Path, line: int, field: str, value: Any, text: str) -> Span:
+def _span_in(path: Path, line: int, field: str, value: Any, text: str) -> LabelledSpan:
     """One span, without the spaces around it."""
     if isinstance(value, dict):
         value = [value.get("start"), value.get("end"), next((value[n] for n in ("label", "type") if n in value), None)]
@@ -200,7 +200,7 @@ def _span_in(path: Path, line: int, field: str, value: Any, text: str) -> Span:
     inside = text[start:end]
     if not inside.strip() or not label.strip():
         raise BadInput(f"{path}:{line}: the span {start}–{end} has no {'label' if inside.strip() else 'word'}")
-    return Span(end - len(inside.lstrip()), start + len(inside.rstrip()), label)
+    return LabelledSpan(end - len(inside.lstrip()), start + len(inside.rstrip()), label)
 
 
 def _of_words(path: Path, fields: TagFields, tagged: Sequence[Sentence], empty: int) -> TaggedExamples:
@@ -220,7 +220,7 @@ def _of_words(path: Path, fields: TagFields, tagged: Sequence[Sentence], empty: 
     examples = []
     for each in tagged:
         text, words = join_words(each.words)
-        spans = tuple(Span(words[s.first][0], words[s.last - 1][1], s.label) for s in lenient_spans(each.tags))
+        spans = tuple(LabelledSpan(words[s.first][0], words[s.last - 1][1], s.label) for s in lenient_spans(each.tags))
         examples.append(TaggedText(each.line, text, words, spans, each.group))
     return TaggedExamples(path, fields, tuple(examples), scheme, empty)
 

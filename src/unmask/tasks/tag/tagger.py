@@ -21,7 +21,7 @@ from unmask.results import Entity, Tagged
 from unmask.tasks.classify.calibration import probabilities_of
 from unmask.tasks.tag.decoding import TagDecoder
 from unmask.tasks.tag.schemes import WordSpan
-from unmask.tasks.tag.tagged import Span, join_words
+from unmask.tasks.tag.tagged import LabelledSpan, join_words
 from unmask.tasks.tag.validation import in_characters, tag_logits
 from unmask.tasks.tag.words import GivenWords, WordRows, read_words
 from unmask.tasks.tuned_model import TaskCard, TunedModel, read_card, read_task
@@ -56,7 +56,7 @@ class TaggedWords(NamedTuple):
 
     probabilities: Reals  # W C, of the words that are judged
     words: list[WordSpan]
-    spans: list[Span]  # the same in characters
+    spans: list[LabelledSpan]  # the same in characters
     sureness: list[float]
 
 

@@ -20,7 +20,7 @@ from unmask.results import FigureTitle
 from unmask.tasks.tag.batches import tagged_batch
 from unmask.tasks.tag.decoding import TagDecoder
 from unmask.tasks.tag.schemes import WordSpan
-from unmask.tasks.tag.tagged import Span, TaggedText
+from unmask.tasks.tag.tagged import LabelledSpan, TaggedText
 from unmask.tasks.tag.words import WordRows
 from unmask.tokens.bucket import batches_by_length
 from unmask.training.machine.distributed import ALONE, World
@@ -87,15 +87,15 @@ def tag_logits(
     return logits, mine
 
 
-def decoded_spans(decoder: TagDecoder, words: WordRows, number: int, probabilities: Reals) -> list[Span]:
+def decoded_spans(decoder: TagDecoder, words: WordRows, number: int, probabilities: Reals) -> list[LabelledSpan]:
     """The entities of a text, in characters, from the probabilities of all its words' tags."""
     judged = words.judged[words.words_of(number)]
     return in_characters(words, number, decoder.decode(probabilities[judged]))
 
 
-def in_characters(words: WordRows, number: int, spans: Sequence[WordSpan]) -> list[Span]:
+def in_characters(words: WordRows, number: int, spans: Sequence[WordSpan]) -> list[LabelledSpan]:
     """Spans of the judged words of a text as spans of its characters."""
     here = words.words_of(number)
     judged = words.judged[here]
     begins, ends = words.begins[here][judged].tolist(), words.ends[here][judged].tolist()
-    return [Span(begins[span.first], ends[span.last - 1], span.label) for span in spans]
+    return [LabelledSpan(begins[span.first], ends[span.last - 1], span.label) for span in spans]

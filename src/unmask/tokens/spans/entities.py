@@ -30,18 +30,18 @@ BEFORE = r"(?<=[\w,;)] )|(?<=[\w,;)] \()"  # what stands before a word inside of
 
 
 @dataclass(frozen=True)
-class Entity:
+class CountedEntity:
     """A sequence of capitalised words, and how often it stands inside of a sentence."""
 
     text: str
     count: int
 
 
-def mine_entities(texts: Iterable[str], *, max_words: int = 6, min_count: int = 2) -> list[Entity]:
+def mine_entities(texts: Iterable[str], *, max_words: int = 6, min_count: int = 2) -> list[CountedEntity]:
     """The capitalised sequences of 2 to `max_words` words that occur more than `min_count` times, most frequent first.
 
     >>> mine_entities(["The boat left New York Harbor. New York is wide and New York Harbor is deep."] * 2)
-    [Entity(text='New York Harbor', count=4)]
+    [CountedEntity(text='New York Harbor', count=4)]
     """
     if max_words < 2 or min_count < 0:
         raise BadInput(f"longest {max_words}, least {min_count}: give 2 and 0 or more")
@@ -55,7 +55,7 @@ def mine_entities(texts: Iterable[str], *, max_words: int = 6, min_count: int = 
     for run, count in sequences.items():
         if (name := _name_in(run, share, max_words)) is not None:
             entities[name] += count
-    frequent = [Entity(text, count) for text, count in entities.items() if count > min_count]
+    frequent = [CountedEntity(text, count) for text, count in entities.items() if count > min_count]
     return sorted(frequent, key=lambda entity: (-entity.count, entity.text))
 
 
