@@ -57,10 +57,13 @@ def test_the_domain_is_learnt_and_no_more_is_forgotten_than_may_be(adapted: unma
 
 
 def test_nothing_may_be_forgotten_is_the_start_or_better(start: Path, domain: Path, data: Path, tmp_path: Path) -> None:
-    strict = adapt(start, domain, tmp_path / "run", replay=data, replay_share=0.0, forget=0.0, steps=8)
+    strict = adapt(
+        start, domain, tmp_path / "run", replay=data, replay_share=0.0, forget=0.0, steps=8, whole_budget=True
+    )
     losses = {each.share: each.general_loss for each in strict.mixtures}
     assert losses[strict.kept] is not None and losses[0.0] is not None
     assert losses[strict.kept] <= losses[0.0]  # type: ignore[operator]
+    assert strict.ended is None and strict.steps == 8
     if strict.kept == 0:
         assert strict.why.startswith("kept the model as it was: no mixture does better in the domain and forgets")
 
@@ -73,10 +76,11 @@ def test_stopped_on_the_way_it_goes_on_to_the_same_weights(
     tmp_path: Path,
     interrupted: Callable[..., AbstractContextManager[None]],
 ) -> None:
-    with interrupted(7), pytest.raises(Interrupted, match="to go on: unmask adapt --resume"):
+    assert adapted.ended is not None and adapted.ended.startswith("ended after 4 of 20 steps: general text lost ")
+    with interrupted(3), pytest.raises(Interrupted, match="to go on: unmask adapt --resume"):
         adapt(start, domain, tmp_path / "run", replay=data, replay_share=0.1, forget=0.5)
     again = unmask.adapt(resume=tmp_path / "run")
-    assert again.weights_sha256 == adapted.weights_sha256
+    assert again.weights_sha256 == adapted.weights_sha256 and again.ended == adapted.ended
     with pytest.raises(Refused, match=r"--forget: the run has 0\.5, asked for 0\.2"):
         unmask.adapt(resume=tmp_path / "run", forget=0.2)
 

@@ -17,11 +17,12 @@ from torch.nn import Module
 from transformers import PreTrainedModel
 
 from unmask.adapting.card import adapted_card
+from unmask.adapting.ending import WatchedValidation
 from unmask.adapting.mixtures import best_mixture, measure_mixtures, put_mixture, weights_of
 from unmask.adapting.replay import ReplayedBatches, ReplayFeed
 from unmask.adapting.settings import AdaptSettings, adapt_lr, adapt_optimizing
 from unmask.adapting.start import block_length, check_tokenizer, start_masked_lm
-from unmask.adapting.validation import ACCURACY, GENERAL, LOSS, PERPLEXITY, AdaptValidation
+from unmask.adapting.validation import ACCURACY, GENERAL, LOSS, PERPLEXITY, SAMPLE, AdaptValidation
 from unmask.corruption.schedule import parse_schedule
 from unmask.errors import BadInput
 from unmask.files import sha256_of, write_json
@@ -46,7 +47,17 @@ USES = ("unmask fill RUN EXAMPLE", "unmask evaluate RUN DATA", "unmask tune clas
 FLAGS = {
     **{
         f"adapting.{name}": f"--{name.replace('_', '-')}"
-        for name in ("policy", "rate", "length", "batch_size", "micro_batch", "lr", "replay_share", "forget")
+        for name in (
+            "policy",
+            "rate",
+            "length",
+            "batch_size",
+            "micro_batch",
+            "lr",
+            "replay_share",
+            "forget",
+            "whole_budget",
+        )
     },
     "model": "the model that it starts from",
     "data": "the domain's data",
@@ -133,9 +144,9 @@ class Adapting:
         """What is measured on."""
         return AdaptValidation.of(self.domain, self.general, self.length)
 
-    def validation(self, learner: Module) -> AdaptValidation:
-        """How a learner is measured."""
-        return self.held_out
+    def validation(self, learner: Module) -> AdaptValidation | WatchedValidation:
+        """How a learner is measured; unless the whole budget is asked for, what it finds can end the run."""
+        return self.held_out if self.settings.whole_budget else WatchedValidation(self.held_out, self.settings.forget)
 
     def say_what_is_learnt(self) -> None:
         """Lines before the training: how much text, and what cannot be seen."""
@@ -176,6 +187,7 @@ class Adapting:
             tokens_a_step=settings.batch_size * self.length,
             steps_an_epoch=domain.per_epoch / settings.batch_size / (1 - feed.share),
             micro_batches=feed.micro_batches,
+            validation_sample=SAMPLE,
             cpu_kernels=self.learner().config.model_type in CPU_KERNELS,
             flags=FLAGS,
             places={"model": str(self.start.resolve()), "data": str(self.domain.path.resolve()), **general},
@@ -205,10 +217,16 @@ class Adapting:
             "mixtures": [asdict(mixture) for mixture in mixtures],
             "kept": kept.share,
             "why": why_kept(kept, mixtures, self.settings.forget, figures, after),
+            "ended": None if finished_run.ended is None else why_ended(finished_run),
         }
         card = adapted_card(self.start, self.domain, finished_run, result)
         export_model(Export(learner), self.domain, finished_run.path / "model", card, length=self.length)
         write_json(finished_run.path / RESULT, result)
+
+
+def why_ended(finished_run: FinishedRun) -> str:
+    """Why a run ended before its budget did, in a sentence."""
+    return f"ended after {finished_run.steps:,} of {finished_run.description['steps']:,} steps: {finished_run.ended}"
 
 
 def why_kept(
@@ -248,6 +266,7 @@ def result_of(adapting: Adapting, run: FinishedRun) -> Adapted:
         mixtures=tuple(Mixture(**mixture) for mixture in found["mixtures"]),
         kept=found["kept"],
         why=found["why"],
+        ended=found["ended"],
         next=next_commands(run.path, run.description, "finished"),
         weights_sha256=sha256_of(run.path / "model" / WEIGHTS),
     )

@@ -16,6 +16,7 @@ def adapted_card(start: Path, domain: Dataset, finished_run: FinishedRun, result
     rows = "\n".join(
         f"| {title} | {before[name]:.3f} | {after[name]:.3f} |" for name, title in names.items() if name in before
     )
+    said = " ".join(f"{each[0].upper()}{each[1:]}." for each in (result["ended"], result["why"]) if each)
     origin = start.parent.name if start.name == "model" else start.name
     return f"""---
 library_name: transformers
@@ -25,7 +26,7 @@ tags: [unmask, adapted]
 # {origin}, adapted to {domain.path.name}
 
 Adapted by unmask {description["unmask"]}: {finished_run.steps:,} steps, {finished_run.tokens:,} tokens, seed \
-{description["seed"]}, {description["computing"]["precision"]}. {result["why"][0].upper() + result["why"][1:]}.
+{description["seed"]}, {description["computing"]["precision"]}. {said}
 
 | on held-out text | before | after |
 |---|---|---|

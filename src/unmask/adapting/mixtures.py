@@ -13,13 +13,12 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from unmask.adapting.validation import AdaptValidation
+from unmask.adapting.validation import SAMPLE, AdaptValidation
 from unmask.progress import task
 from unmask.results import Mixture
 from unmask.training.machine.distributed import ALONE
 
 SHARES = tuple(number / 10 for number in range(11))
-SAMPLE = 32_768  # tokens of each text that mixtures are measured on
 
 Weights = dict[str, Tensor]
 

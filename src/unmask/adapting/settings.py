@@ -23,6 +23,7 @@ class AdaptSettings:
     lr: float | None = None
     replay_share: float = REPLAY_SHARE
     forget: float | None = None  # nats that the loss on general text may rise by
+    whole_budget: bool = False  # take every step, whatever the validations say
 
     def __post_init__(self) -> None:
         if not 0 <= self.replay_share < 1:

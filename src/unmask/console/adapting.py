@@ -25,7 +25,8 @@ def draw_adapted(result: Adapted) -> RenderableType:
         for name, (title, how) in NAMES.items()
         if name in result.before
     ]
-    said = f"{result.why[0].upper()}{result.why[1:]}."
+    sentences = [said for said in (result.ended, result.why) if said is not None]
+    said = " ".join(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)
     return draw_page(
         title_line("Adapted", result.model, f"{result.steps:,} steps; {format_duration(result.seconds)}"),
         draw_table(("on all held-out text", "before", "after", "change"), rows, numbers=(1, 2, 3)),

@@ -34,5 +34,6 @@ class Adapted:
     mixtures: tuple[Mixture, ...]
     kept: float  # the share of the weights after in the model that is exported
     why: str  # in words
+    ended: str | None = None  # why it ended before its budget did, in words
     next: tuple[str, ...] = ()  # commands to go on with
     weights_sha256: str

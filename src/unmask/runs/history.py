@@ -39,6 +39,7 @@ from unmask.runs.directory import (
 
 RECENT = 20  # logged steps that tell how fast a run is now
 PLANNED = "planned_steps"  # of the whole run, where they are planned again on the way
+ENDING = "ending"  # of the line that says why a run comes to its end before its budget does
 HELD_OUT = "validation_"  # before the name of a figure of a sample of what is held out, always the same
 
 Line = dict[str, Any]

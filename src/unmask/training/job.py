@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 from torch.nn import Module
 
@@ -141,6 +141,24 @@ class Validator(Protocol):
         ...
 
 
+@runtime_checkable
+class EndingValidator(Validator, Protocol):
+    """A validation that can end a run before its budget does; it remembers what it has to, and checkpoints keep it."""
+
+    def why_end(self) -> str | None:
+        """Why the run is to come to its end now, in words; none where it is to go on. Alike on every process."""
+        ...
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What it remembers of the measurements so far, as JSON."""
+        ...
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Remember what was kept; `ValueError`, `KeyError` or `TypeError` where it cannot be that."""
+        ...
+
+
 @dataclass(frozen=True)
 class FinishedRun:
     """A run that has taken its last step."""
@@ -154,6 +172,7 @@ class FinishedRun:
     tokens: int
     seconds: float
     figures: Mapping[str, float]  # on everything that is held out, of the moment that is exported
+    ended: str | None = None  # why it ended before its budget did
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import Any
 from unmask.errors import BadInput
 from unmask.progress import Step, say, task
 from unmask.runs.directory import STOPPED, Run
-from unmask.runs.history import HELD_OUT, PLANNED
+from unmask.runs.history import ENDING, HELD_OUT, PLANNED
 from unmask.runs.reporting import Reporter
 from unmask.training import checkpoint, loop
 from unmask.training.interrupt import Interruption
@@ -25,6 +25,7 @@ from unmask.training.machine.distributed import World
 from unmask.training.pacing import PARTS
 from unmask.training.session import Session
 
+ENDING_SHARE = 0.1  # of the steps, over which the learning rate falls to 0 where a run ends before its budget does
 LOGGED_STEPS = 1000  # steps logged over a run; where it has fewer, every one
 
 
@@ -132,9 +133,19 @@ class Observer:
             )
 
     def _part_is_done(self, step: int) -> bool:
-        """Whether this step is the last of a tenth of the run."""
+        """Whether this step is the last of a tenth of the run; one that is ending is measured in the end alone."""
         before, self.parts_done = self.parts_done, self.timetable.parts_done(step, PARTS)
-        return self.parts_done > before
+        return step == self.timetable.steps if self.pacer.ending else self.parts_done > before
+
+    def _end_if_due(self, position: Position) -> None:
+        """Bring the run to its end, the learning rate falling to 0, where what was measured says so."""
+        watcher, steps = self.session.watcher, self.timetable.steps
+        last = position.step + max(1, round(ENDING_SHARE * steps))
+        if watcher is None or self.pacer.ending or last >= steps or (why := watcher.why_end()) is None:
+            return
+        self.pacer.end(position.step, last, why)
+        self.log({"step": position.step, PLANNED: last, ENDING: why})
+        say(f"ending after step {last:,} of {steps:,}: {why}")
 
     def _planned(self, step: int) -> int:
         """How many steps the first process plans for, if this is a moment to plan; else 0."""
@@ -167,6 +178,7 @@ class Observer:
         if self.saving.best and headline.improves(figures[headline.name], self.best):
             self.best = figures[headline.name]
             self.session.save(self.run.best, position, 1, self.world)
+        self._end_if_due(position)
 
     def _take_up_best(self, position: Position) -> None:
         """What was the best before this moment; a later one is going to come again."""

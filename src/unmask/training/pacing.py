@@ -31,7 +31,7 @@ PARTS = VALIDATIONS - 1  # of a run, each of which ends with one
 # shares of the minutes, or of the way: a machine may become twice as slow right after the last without being 5 % late
 MOMENTS = (0.01, 0.02, 0.05, *(tenth / 10 for tenth in range(1, 9)), 0.85, 0.9, 0.92, 0.94, 0.96, 0.97, 0.98, 0.99)
 
-KEPT = ("plans", "spent")  # in a checkpoint
+KEPT = ("plans", "spent", "ending")  # in a checkpoint
 
 Clock = Callable[[], float]
 
@@ -71,6 +71,7 @@ class Pacer:
     def __init__(self, timetable: Timetable, seconds: float | None = None, clock: Clock = time.perf_counter) -> None:
         self.timetable, self.seconds, self.clock = timetable, seconds, clock
         self.spent = Spent()
+        self.ending: str | None = None  # why the run comes to its end before its budget does
         self.mark = clock()
 
     def begin(self, seconds: float | None = None) -> None:
@@ -106,7 +107,7 @@ class Pacer:
         The measurement in the end lasts as long as `end` validations.
         """
         spent, timetable = self.spent, self.timetable
-        if self.seconds is None or not 0 < step < timetable.steps - 1:
+        if self.seconds is None or self.ending or not 0 < step < timetable.steps - 1:
             return None
         moments = bisect_right(MOMENTS, max(spent.seconds / self.seconds, timetable.done(step)))
         if moments <= spent.moments or not spent.recent_seconds:
@@ -123,14 +124,21 @@ class Pacer:
         self.timetable.replan(step, steps)
         self.spent.recent_steps, self.spent.recent_seconds = 0, 0.0
 
+    def end(self, step: int, steps: int, why: str) -> None:
+        """Let the run come to its end after so many steps; nothing is planned again after that."""
+        self.adopt(step, steps)
+        self.ending = why
+
     @property
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps of it; nothing where nothing is planned again."""
-        return {} if self.seconds is None else {"plans": self.timetable.state, "spent": asdict(self.spent)}
+        spent = {} if self.seconds is None else {"plans": self.timetable.state, "spent": asdict(self.spent)}
+        return {**spent, "plans": self.timetable.state, "ending": self.ending} if self.ending else spent
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take up what was kept; a run that was begun before plans were has spent what its steps lasted."""
         if "plans" in state:
             self.timetable.restore(state["plans"])
+        self.ending = state.get("ending")
         if self.seconds is not None:
             self.spent = Spent.of(state.get("spent", {"stepping": state["seconds"], "steps": state["step"]}))

@@ -272,4 +272,5 @@ def _finished_run(
         tokens=position.tokens,
         seconds=position.seconds,
         figures=figures,
+        ended=session.pacer.ending,
     )

@@ -14,7 +14,7 @@ from torch.nn import Module
 
 from unmask.errors import Damaged
 from unmask.training import checkpoint, health
-from unmask.training.job import Job, Source, Validator
+from unmask.training.job import EndingValidator, Job, Source, Validator
 from unmask.training.loop import Position
 from unmask.training.machine.computing import PLAIN, Computing, device_for, force_eager, make_ready
 from unmask.training.machine.distributed import ALONE, World
@@ -27,6 +27,7 @@ from unmask.training.timetable import Timetable
 VALIDATION_SHARE = 0.01  # tokens of a validation for each token trained on: about a thirtieth of the time in all
 VALIDATION_TOKENS = (4_096, 65_536)  # at the least and at the most
 
+VALIDATED = "validated"  # in a checkpoint, what a validation that can end the run remembers
 SINGLE_TIMES = 1.6  # as long as in bfloat16 a measurement in float32 lasts; a guess, for minutes to end in time
 
 
@@ -86,7 +87,9 @@ class Session:
             self.optimizer.restore(moment.optimizer)
             self.precision.restore(moment.state)
             self.pacer.restore(moment.state)
-            others = {*self.precision.state, *KEPT}
+            if (watcher := self.watcher) is not None:
+                watcher.restore(moment.state[VALIDATED])
+            others = {*self.precision.state, *KEPT, VALIDATED}
             return Position.of({name: value for name, value in moment.state.items() if name not in others})
         except (KeyError, TypeError, ValueError) as error:
             raise Damaged(f"the checkpoint of step {moment.step} does not fit the model ({error})") from error
@@ -108,6 +111,8 @@ class Session:
         tensors = {name: full_tensor(parameter.detach()) for name, parameter in self.learner.named_parameters()}
         health.check_weights(tensors.items(), position.step)
         state = asdict(position) | self.precision.state | self.pacer.state
+        if (watcher := self.watcher) is not None:
+            state[VALIDATED] = watcher.state
         moment = checkpoint.Checkpoint(position.step, tensors, self.optimizer.tensors(), state)
         if world.first:
             checkpoint.save(folder, moment, keep=keep)
@@ -126,6 +131,11 @@ class Session:
     def validate(self, world: World) -> dict[str, float]:
         """Measure on a sample of what is held out, always the same."""
         return self.measure(self.sample, world)
+
+    @property
+    def watcher(self) -> EndingValidator | None:
+        """The validation, where it is one that can end the run."""
+        return self.validation if isinstance(self.validation, EndingValidator) else None
 
     @property
     def sample(self) -> int:

@@ -22,6 +22,7 @@ def adapt(
     replay: Location | None = None,
     replay_share: float | None = None,
     forget: float | None = None,
+    whole_budget: bool = False,
     minutes: float | None = None,
     steps: int | None = None,
     tokens: int | None = None,
@@ -44,8 +45,9 @@ def adapt(
     """Move a masked model into a domain, within a budget of forgetting.
 
     Masked training goes on with the model's own tokenizer; general text (--replay) is mixed in and measured beside the
-    domain. In the end mixtures of the weights before and after are measured on both, and the best in the domain that
-    forgets no more than --forget is kept. Ctrl-C saves and stops; unmask adapt --resume RUN goes on.
+    domain. The run ends before its budget does when the domain no longer gains or more than --forget is forgotten, by
+    paired intervals. In the end mixtures of the weights before and after are measured on both, and the best in the
+    domain that forgets no more than --forget is kept. Ctrl-C saves and stops; unmask adapt --resume RUN goes on.
 
     Args:
         model: A run, any masked language model of transformers, or a name on the hub: org/name, or hf:name.
@@ -54,6 +56,7 @@ def adapt(
         replay: General data, to mix in and to measure what is forgotten on.
         replay_share: The share of general blocks, 0.05 if not given.
         forget: How many nats the loss on general text may rise by; not limited if not given.
+        whole_budget: Take every step of the budget, whatever is measured on the way.
         minutes: The budget in minutes, of the whole run.
         steps: The budget in steps.
         tokens: The budget in tokens seen.
@@ -84,6 +87,7 @@ def adapt(
     given = given_settings(
         replay_share=replay_share,
         forget=forget,
+        whole_budget=whole_budget or None,
         minutes=minutes,
         steps=steps,
         tokens=tokens,
