@@ -218,3 +218,29 @@ class RetrievalBatch:
                 query_numbers=self.query_numbers[begin:end],
                 passage_numbers=self.passage_numbers[first:last],
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateBatch(LabelledBatch):
+    """Queries, each paired with several documents: its answer, and others that do not answer it."""
+
+    queries: Integers  # B: the query that each pair is of, ascending from 0; its answer is the first of its pairs
+
+    @property
+    def predictions(self) -> int:
+        """How many queries are to be answered."""
+        return int(self.queries[-1]) + 1 if len(self.queries) else 0
+
+    def cut(self, splits: int) -> Iterator[CandidateBatch]:
+        """The same queries in so many parts, or in as many as there are."""
+        for some in np.array_split(np.arange(self.predictions), min(splits, self.predictions)):
+            begin, end = np.searchsorted(self.queries, (some[0], some[-1] + 1)).tolist()
+            rows = np.flatnonzero((self.owners >= begin) & (self.owners < end))
+            yield CandidateBatch(
+                ids=self.ids[rows],
+                real=self.real[rows],
+                types=None if self.types is None else self.types[rows],
+                owners=self.owners[rows] - begin,
+                targets=self.targets[begin:end],
+                queries=self.queries[begin:end] - some[0],
+            )

@@ -93,7 +93,8 @@ def _changes(result: Indexed) -> str:
 
 def draw_searched(result: Searched, *, width: int, colour: bool) -> Text:
     """The passages that were found, the words they share with the query standing out."""
-    text = Text.assemble((result.query, "bold green"), f"  {WAYS[result.by]}\n")
+    reranked = "" if result.reranked is None else f", reranked by {result.reranked}"
+    text = Text.assemble((result.query, "bold green"), f"  {WAYS[result.by]}{reranked}\n")
     if not result.hits:
         text.append("\n  nothing shares a word with it; --by dense looks for what is near in meaning\n")
     for rank, hit in enumerate(result.hits, start=1):
@@ -109,6 +110,8 @@ def draw_searched(result: Searched, *, width: int, colour: bool) -> Text:
 
 
 def _score(hit: Hit, by: str) -> str:
+    if "before" in hit.ranks:
+        return f"score {hit.score:.3f}, before {hit.ranks['before']}."
     if by != "fused":
         return f"{'cosine' if by == 'dense' else 'score'} {hit.score:.3f}"
     names = {"bm25": "words", "dense": "vectors", "sparse": "weighted words"}

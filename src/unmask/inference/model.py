@@ -94,9 +94,14 @@ class Model:
     @property
     def head(self) -> str:
         """What an index is made by: sparse, weighted words, where the model was tuned for those; else dense."""
-        from unmask.inference.word_weights import is_sparse_model
+        from unmask.inference.word_weights import retrieval_head
 
-        return "sparse" if is_sparse_model(self.path) else "dense"
+        head = retrieval_head(self.path)
+        if head == "cross":
+            raise BadInput(
+                f"{self.path}: reads query and document together and makes no index; search --rerank asks it"
+            )
+        return head or "dense"
 
     @property
     def index_encoder(self) -> Encoder | WordWeigher:
@@ -295,6 +300,12 @@ class Model:
             return normalised(vectors if index.whitening is None else index.whitening(vectors))
 
         return search_index(index, queries, embed, by=by or default_way(index), top=top, exact=exact)
+
+    def rerank(self, found: Sequence[Searched], top: int = 10) -> list[Searched]:
+        """What searches found, best first by this model, which was tuned to read a query and a passage together."""
+        from unmask.inference.rerank import rerank, reranker_of
+
+        return rerank(found, reranker_of(self.tuned), top)
 
     @cached_property
     def writing_method(self) -> WritingMethod:

@@ -40,13 +40,13 @@ class WordWeigher:
     room: int | None  # the most tokens of a text in one row
 
 
-def is_sparse_model(directory: Path) -> bool:
-    """Whether a model was tuned to weigh words."""
+def retrieval_head(directory: Path) -> str | None:
+    """The kind of head of a model that was tuned to find documents: dense, sparse or cross."""
     try:
         card = json.loads((directory / TASK).read_text(encoding="utf-8"))
-        return bool(card["task"] == "retrieve" and card["head"] == "sparse")
+        return str(card["head"]) if card["task"] == "retrieve" else None
     except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return None
 
 
 def weigher_of(tuned: TunedModel) -> WordWeigher:

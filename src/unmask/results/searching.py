@@ -62,8 +62,8 @@ class Hit:
     id: str
     document: str
     passage: int  # its number in the document, from 1
-    score: float  # BM25's, a cosine, or the sum of inverted ranks
-    ranks: dict[str, int]  # in each way that it was found
+    score: float  # BM25's, a cosine, the sum of inverted ranks, or a reranker's logit
+    ranks: dict[str, int]  # in each way that it was found; "before" is that before reranking
     text: str
     matched: tuple[tuple[int, int], ...]  # where words of the query stand in the text
 
@@ -77,6 +77,7 @@ class Searched:
     by: str  # bm25, dense or fused
     tuned: bool  # whether the index's model was tuned for vectors of sentences
     hits: tuple[Hit, ...]
+    reranked: Path | None = None  # the model by whose order they stand, if one was asked
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -215,6 +215,8 @@ def search(
     *queries: str,
     by: Literal["bm25", "dense", "sparse", "fused"] | None = None,
     top: int = 10,
+    rerank: Location | None = None,
+    depth: int = 50,
     exact: bool = False,
     encoder: Location | None = None,
     field: str | None = None,
@@ -234,6 +236,8 @@ def search(
         queries: Queries, a file of them (a query a line, or .jsonl), or - for standard input.
         by: Shared words, vectors, or both; if not given, fused where the model was tuned, else bm25.
         top: How many documents, with the best passage of each.
+        rerank: A model of unmask tune retrieve --head cross, which reads each passage with the query and orders them.
+        depth: How many documents it is given.
         exact: Look at all vectors, where there is a faiss index too.
         encoder: The model the index was made with, if it has moved.
         field: The field of JSON lines that holds the query; text if not given.
@@ -250,15 +254,21 @@ def search(
 
     way = by or default_way(opened)
     asked = None if way == "bm25" else _model_of(opened, path_of(encoder), device, precision)
+    reranker = None if rerank is None else model_to_ask(rerank, device, precision)
+    if reranker is not None and depth < top:
+        raise BadInput(f"--depth {depth}: at least the {top} documents that are asked for by --top are reranked")
+    first = top if reranker is None else depth
 
     def answer(texts: list[str]) -> Answers[Searched]:
         if asked is None:
-            found = search_index(opened, texts, None, by=way, top=top)
+            found = search_index(opened, texts, None, by=way, top=first)
         else:
-            found = asked.search_open(opened, texts, by=way, top=top, exact=exact)
-        yield from ([each] for each in found)
+            found = asked.search_open(opened, texts, by=way, top=first, exact=exact)
+        yield from ([each] for each in (found if reranker is None else reranker.rerank(found, top)))
 
     settings = {"index": opened.manifest["seal"], "by": way, "top": top, "exact": exact, "precision": precision}
+    if reranker is not None:
+        settings |= {"rerank": reranker.encoder_digest, "depth": depth}
     return answer_texts(queries, answer, done="searched for", field=field, out=path_of(out), settings=settings)
 
 

@@ -61,7 +61,7 @@ def tune(
     lora: int | None = None,
     sets: float | None = None,
     loss: Literal["cosent", "cosine"] | None = None,
-    head: Literal["dense", "sparse"] | None = None,
+    head: Literal["dense", "sparse", "cross"] | None = None,
     hard: int | None = None,
     dimensions: str | None = None,
     sparsity: float | None = None,
@@ -116,9 +116,9 @@ def tune(
         lora: Learn matrices of this rank beside those of the model, which stay as they are (LoRA); 8 is usual.
         sets: Give each text a set of labels too that has the true one in it for this share of unseen texts, as 0.9.
         loss: Of similarity: cosent, which orders pairs (if not given), or cosine, which makes the cosine the score.
-        head: Of retrieve: dense, a vector for each text (if not given), or sparse, words weighted by the masked-LM
-            head.
-        hard: Of retrieve: hard negatives of each answer, by words and by the model before, 1 if not given.
+        head: Of retrieve: dense, a vector for each text (if not given); sparse, words weighted by the masked-LM
+            head; or cross, which reads query and document together and reranks what a search finds.
+        hard: Of retrieve: hard negatives of each answer, by words and by the model before, 1 if not given; of cross 7.
         dimensions: Of retrieve: numbers that vectors may be cut to, such as 256,128,64.
         sparsity: Of retrieve --head sparse: times the published weights of what makes words rare, 1 if not given.
         seed: Where the head, the order and what is held out come from; 0 if not given.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from unmask.tasks.retrieve.mining import hard_documents, mine_negatives, word_scores
+from unmask.tasks.retrieve.mining import hard_documents, mine_candidates, mine_negatives, word_scores
 
 DOCUMENTS = ["wing flutter at speed", "wing flutter", "wing of a bird", "bread", "flutter of wing at high speed now"]
 QUERIES = ["wing flutter at speed"]
@@ -26,3 +26,15 @@ def test_words_and_a_model_take_turns() -> None:
     both = mine_negatives(pairs, QUERIES, DOCUMENTS, 2, (vectors[:1], vectors))[0].tolist()
     assert both[0] == by_words[0] and both[1] == 3
     assert mine_negatives(pairs, QUERIES, DOCUMENTS, 0).shape == (1, 0)
+
+
+def test_candidates_are_spread_over_what_is_found_and_never_answer() -> None:
+    documents = [f"wing {'flutter ' * (number % 7)}{'bread ' * number}" for number in range(150)]
+    pairs = np.array([[0, 4], [0, 9]])
+    (scores,) = word_scores(["wing flutter"], documents)
+    ranked = [n for n in np.argsort(-scores, kind="stable")[:100].tolist() if n not in (4, 9)]
+    candidates = mine_candidates(pairs, ["wing flutter"], documents, 7)
+    for row in candidates.tolist():
+        places = [ranked.index(number) for number in row]
+        assert places == sorted(set(places)) and np.diff(places).min() >= 12 and np.diff(places).max() <= 16
+    assert mine_candidates(np.array([[0, 0]]), ["wing"], ["wing", "wings", ""], 4).tolist() == [[1, -1, -1, -1]]

@@ -4,7 +4,7 @@ In: a tuning that is finished, and queries to be judged by. Out: `JudgedRetrieva
 searched as `unmask index` and `unmask search` do it. Where there are folds, each query is searched for by the model of
 the fold that has not seen it. The ways:
 
-    this model                 by its vectors, or by its weighted words
+    this model                 by its vectors, by its weighted words, or by reranking what BM25 finds
     this model with BM25       both, by reciprocal ranks (k = 60)
     BM25                       by words
     frozen vectors             by the vectors of the model before tuning
@@ -12,7 +12,8 @@ the fold that has not seen it. The ways:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,16 +26,17 @@ from unmask.evaluation.tuned.leaks import Leaks, find_fold_leaks
 from unmask.inference.corpus_records import TextRecord
 from unmask.inference.index import PASSAGE, Index, IndexSettings, create_index
 from unmask.inference.model import Model
-from unmask.inference.search import By, search_index
+from unmask.inference.rerank import rerank, reranker_of
+from unmask.inference.search import FUSION, By, search_index
 from unmask.inference.sentence_layout import chosen_pooling
-from unmask.inference.word_weights import is_sparse_model
+from unmask.inference.word_weights import retrieval_head
 from unmask.progress import task
 from unmask.records import Reals
-from unmask.results import JudgedRetrieval, QueryError, RetrievalWay, Searched
+from unmask.results import Hit, JudgedRetrieval, QueryError, RetrievalWay, Searched
 from unmask.tasks.retrieve.collection import Collection, JudgedQueries
 from unmask.tasks.retrieve.learning import Retrieving
 from unmask.tasks.retrieve.measures import measure_rankings
-from unmask.tasks.tune import TunedRun
+from unmask.tasks.tune import TunedRun, load_tuned
 from unmask.tasks.tuned_model import TunedModel
 
 ERRORS = 20  # the worst of the queries
@@ -97,21 +99,43 @@ def judge_retrieval_folds(folds: Sequence[TunedRun]) -> JudgedRetrieval:
 def retrieval_headline(tuned: TunedRun, retriever: TunedModel) -> float:
     """The figure that chooses, on test queries."""
     test: JudgedQueries = tuned.test
-    own: By = "sparse" if tuned.learnt.options.head == "sparse" else "dense"
-    found = search_ways(retriever.directory, tuned.learnt.collection, test, {MODEL: own})[MODEL]
+    found = model_rankings(tuned, retriever.directory, fused=False)[MODEL]
     figures = measure_rankings([query.grades for query in test.examples], [found[query.id] for query in test.examples])
     return float(figures["ndcg_10"].mean())
 
 
-def model_rankings(tuned: TunedRun, directory: Path) -> dict[str, Rankings]:
+def model_rankings(tuned: TunedRun, directory: Path, *, fused: bool = True) -> dict[str, Rankings]:
     """What a model finds for the queries that it is judged by, alone and with BM25."""
-    own: By = "sparse" if tuned.learnt.options.head == "sparse" else "dense"
-    return search_ways(directory, tuned.learnt.collection, tuned.test, {MODEL: own, FUSED: "fused"})
+    learnt: Retrieving = tuned.learnt
+    if learnt.options.head == "cross":
+        return reranked_rankings(learnt, directory, tuned.test)
+    own: By = "sparse" if learnt.options.head == "sparse" else "dense"
+    ways: dict[str, By] = {MODEL: own, **({FUSED: "fused"} if fused else {})}
+    return search_ways(directory, learnt.collection, tuned.test, ways)
+
+
+def reranked_rankings(learnt: Retrieving, directory: Path, queries: JudgedQueries) -> dict[str, Rankings]:
+    """What BM25 finds in the order of a cross-encoder; and that order fused with BM25's own."""
+    reranker = reranker_of(load_tuned(directory))
+    with open_documents(learnt.start, learnt.collection) as (model, index):
+        found = search_documents(model, index, queries.texts, "bm25")
+        ordered = rerank(found, reranker, DEPTH)
+    fused = [sorted(each.hits, key=lambda hit: -both_ranks(each, hit)) for each in ordered]
+    names = [query.id for query in queries.examples]
+    return {
+        MODEL: {name: [hit.document for hit in each.hits] for name, each in zip(names, ordered, strict=True)},
+        FUSED: {name: [hit.document for hit in hits] for name, hits in zip(names, fused, strict=True)},
+    }
+
+
+def both_ranks(reranked: Searched, hit: Hit) -> float:
+    """The sum of the inverted ranks of a hit, before reranking and after it."""
+    return 1 / (FUSION + hit.ranks["before"]) + 1 / (FUSION + 1 + reranked.hits.index(hit))
 
 
 def baseline_rankings(learnt: Retrieving, queries: JudgedQueries) -> dict[str, Rankings]:
     """What BM25 finds, and the model before tuning."""
-    before: By = "sparse" if is_sparse_model(learnt.start) else "dense"
+    before: By = "sparse" if retrieval_head(learnt.start) == "sparse" else "dense"
     return search_ways(learnt.start, learnt.collection, queries, {WORDS: "bm25", FROZEN: before})
 
 
@@ -137,24 +161,30 @@ def search_ways(
     directory: Path, collection: Collection, queries: JudgedQueries, ways: dict[str, By]
 ) -> dict[str, Rankings]:
     """By name, what each way of searching finds with a model."""
+    rankings = {}
+    with open_documents(directory, collection) as (model, index), task(f"Searching with {directory}") as step:
+        for name, by in ways.items():
+            found = search_documents(model, index, queries.texts, by)
+            rankings[name] = {
+                query.id: [hit.document for hit in each.hits]
+                for query, each in zip(queries.examples, found, strict=True)
+            }
+            step(1)
+    return rankings
+
+
+@contextmanager
+def open_documents(directory: Path, collection: Collection) -> Iterator[tuple[Model, Index]]:
+    """A model, and an index of a collection that it made, for as long as it is needed."""
     model = Model(directory, None, "float32")
     with TemporaryDirectory(prefix="unmask-judging-") as folder:
-        index = index_documents(model, collection, Path(folder) / "index")
-        with task(f"Searching with {directory}", total=len(ways)) as step:
-            rankings = {}
-            for name, by in ways.items():
-                found = search_documents(model, index, queries.texts, by)
-                rankings[name] = {
-                    query.id: [hit.document for hit in each.hits]
-                    for query, each in zip(queries.examples, found, strict=True)
-                }
-                step(1)
-    return rankings
+        yield model, index_documents(model, collection, Path(folder) / "index")
 
 
 def index_documents(model: Model, collection: Collection, path: Path) -> Index:
     """The documents of a collection as `unmask index` makes an index of them."""
-    encoder = model.index_encoder
+    head = "sparse" if retrieval_head(model.path) == "sparse" else "dense"
+    encoder = model.index_encoder if head == "sparse" else model.encoder
     size = min(PASSAGE, encoder.room or PASSAGE)
     settings = IndexSettings(
         model=str(model.path.resolve()),
@@ -163,7 +193,7 @@ def index_documents(model: Model, collection: Collection, path: Path) -> Index:
         pooling=chosen_pooling(model.path, None),
         passage=size,
         overlap=size // 5,
-        head=model.head,
+        head=head,
     )
     records = (TextRecord(name, text) for name, text in collection.documents.items() if text)
     return create_index(encoder, records, path, settings, source={})

@@ -5,10 +5,12 @@ In: a model and texts as rows. Out: logits of texts, and figures on what is held
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn import Module
 from transformers import PreTrainedModel
 
@@ -58,7 +60,12 @@ class LabelledValidation:
 
 @torch.no_grad()
 def logits_of(
-    model: PreTrainedModel, rows: TextRows, numbers: Integers | None = None, *, world: World = ALONE
+    model: PreTrainedModel,
+    rows: TextRows,
+    numbers: Integers | None = None,
+    *,
+    world: World = ALONE,
+    pool: Callable[[PreTrainedModel, LabelledBatch], Tensor] = text_logits,
 ) -> Reals:
     """N C: the logits of texts, the mean over the windows of each; those of like length are computed together."""
     numbers = np.arange(len(rows.tokens)) if numbers is None else numbers
@@ -71,7 +78,7 @@ def logits_of(
             found, owners = rows.rows_of(numbers[places])
             ids, real, types = rows.padded(found)
             targets = np.zeros((len(places), labels))
-            answers = text_logits(model, LabelledBatch(ids=ids, real=real, types=types, owners=owners, targets=targets))
+            answers = pool(model, LabelledBatch(ids=ids, real=real, types=types, owners=owners, targets=targets))
             if is_mine:
                 logits[places] = answers.double().cpu().numpy()
     finally:

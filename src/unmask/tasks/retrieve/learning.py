@@ -22,6 +22,7 @@ from unmask.objectives.ranking import InBatchNegatives, Judgments
 from unmask.progress import say
 from unmask.records import Integers
 from unmask.results import FigureTitle
+from unmask.tasks.feed import ExampleBatches
 from unmask.tasks.retrieve.batches import DistinctOrder, RetrievalBatches
 from unmask.tasks.retrieve.collection import Collection, JudgedQueries
 from unmask.tasks.retrieve.mining import mine_negatives
@@ -33,7 +34,7 @@ from unmask.tasks.sentence_vectors import vectors_of
 from unmask.tasks.settings import TuneSettings
 from unmask.tasks.tuning import FLAGS, Tuning
 from unmask.tokens.pack import random_order
-from unmask.training.job import FinishedRun
+from unmask.training.job import FinishedRun, Validator
 
 EVERY = 10  # of so many queries one is held out
 FEWEST_A_FOLD = 2  # queries
@@ -51,7 +52,7 @@ class RetrieveOptions:
     """What only this task has."""
 
     head: str = "dense"
-    hard: int = 1  # hard negatives of each example
+    hard: int | None = None  # hard negatives of each example; if none is said, as many as its head takes
     dimensions: tuple[int, ...] = ()  # that vectors are cut to besides
     sparsity: float = 1.0  # of a sparse head: times the published weights of what makes words rare
 
@@ -72,6 +73,7 @@ class Retrieving(SentenceTuning):
     files: Mapping[str, Path] = field(default_factory=dict)  # what was read, by name
 
     task = "retrieve"
+    usual_hard: ClassVar[int] = 1
     flags: ClassVar[Mapping[str, str]] = {
         **FLAGS,
         **{f"options.{name}": f"--{name}" for name in OPTIONS},
@@ -83,24 +85,38 @@ class Retrieving(SentenceTuning):
         """The documents of the collection, as rows."""
         return self.reader.read_sentences(self.collection.texts)
 
+    @property
+    def hard(self) -> int:
+        """How many hard negatives an example has at the most."""
+        return self.usual_hard if self.options.hard is None else self.options.hard
+
     @cached_property
-    def batches(self) -> RetrievalBatches:
+    def pairs(self) -> Integers:
+        """N 2: the query and the document of each example."""
+        return self.train.pairs(self.collection)
+
+    @cached_property
+    def queries(self) -> SentenceRows:
+        """The queries to learn from, as rows."""
+        return self.reader.read_sentences(self.train.texts)
+
+    @cached_property
+    def negatives(self) -> Integers:
+        """N H: hard negatives, by words and, where it was tuned before, by the model it starts from; -1 for no more."""
+        vectors = None
+        if self.hard and self.mines_by_vectors:
+            learner = self.learner()
+            vectors = vectors_of(learner, self.queries), vectors_of(learner, self.documents)
+        return mine_negatives(self.pairs, self.train.texts, self.collection.texts, self.hard, vectors)
+
+    @cached_property
+    def batches(self) -> ExampleBatches:
         """The queries of every epoch, each with its answer and its hard negatives."""
-        pairs = self.train.pairs(self.collection)
-        queries = self.reader.read_sentences(self.train.texts)
-        work = queries.work[pairs[:, 0]] + self.documents.work[pairs[:, 1]] * (1 + self.options.hard)
+        pairs, queries, documents = self.pairs, self.queries, self.documents
+        work = queries.work[pairs[:, 0]] + documents.work[pairs[:, 1]] * (1 + self.hard)
         size = min(self.settings.batch_size, len(pairs))
         order = DistinctOrder(work=work, batch_size=size, seed=self.settings.seed, pairs=pairs)
-        negatives = self._negatives(pairs, queries)
-        return RetrievalBatches(queries=queries, documents=self.documents, negatives=negatives, order=order)
-
-    def _negatives(self, pairs: Integers, queries: SentenceRows) -> Integers:
-        """The hard negatives of each example, by words and, where it was tuned before, by the model it starts from."""
-        vectors = None
-        if self.options.hard and self.mines_by_vectors:
-            learner = self.learner()
-            vectors = vectors_of(learner, queries), vectors_of(learner, self.documents)
-        return mine_negatives(pairs, self.train.texts, self.collection.texts, self.options.hard, vectors)
+        return RetrievalBatches(queries=queries, documents=documents, negatives=self.negatives, order=order)
 
     @property
     def mines_by_vectors(self) -> bool:
@@ -110,7 +126,7 @@ class Retrieving(SentenceTuning):
     @cached_property
     def objective(self) -> AnyObjective:
         """What is learnt."""
-        judgments = Judgments.of(self.batches.order.pairs, len(self.collection.documents))
+        judgments = Judgments.of(self.pairs, len(self.collection.documents))
         return InBatchNegatives(judgments, self.options.dimensions)
 
     def check_dimensions(self) -> None:
@@ -120,7 +136,7 @@ class Retrieving(SentenceTuning):
             raise BadInput(f"--dimensions {too_long[0]}: this model's vectors have {width}; give fewer")
 
     @cached_property
-    def held_out(self) -> RetrievalValidation:
+    def held_out(self) -> Validator:
         """What is measured on."""
         queries = self.reader.read_sentences(self.dev.texts)
         return RetrievalValidation(self.collection, self.dev, queries, self.documents)
@@ -158,7 +174,7 @@ class Retrieving(SentenceTuning):
         """Options, and digests of what was read."""
         return {
             "fields": {"text": self.fields[0], "pair": self.fields[1]},
-            "options": {**asdict(self.options), "dimensions": list(self.options.dimensions)},
+            "options": {**asdict(self.options), "hard": self.hard, "dimensions": list(self.options.dimensions)},
             **self.digests,
             "collection": dict(self.collection.digests),
             "fold": self.fold,
@@ -191,9 +207,9 @@ class Retrieving(SentenceTuning):
 
     def say_what_is_learnt(self) -> None:
         """How many queries and documents, how much is held out, where negatives are from."""
-        collection, options = self.collection, self.options
+        collection = self.collection
         say(
-            f"{collection.path}: {len(self.train):,} queries to learn from, with {len(self.batches.order.pairs):,} "
+            f"{collection.path}: {len(self.train):,} queries to learn from, with {len(self.pairs):,} "
             f"answers among {len(collection.documents):,} documents{' with titles' if collection.titled else ''}"
         )
         if collection.empty:
@@ -201,10 +217,10 @@ class Retrieving(SentenceTuning):
             say(f"[yellow]{collection.path}: {flaw}[/]")
         if not self.given_dev:
             say(f"no dev: {len(self.dev):,} of the queries are held out, every tenth")
-        if options.hard:
-            found = int((self.batches.negatives >= 0).sum())
+        if self.hard:
+            found = int((self.negatives >= 0).sum())
             ways = "words (BM25) and the model's vectors" if self.mines_by_vectors else "words (BM25)"
-            say(f"{found:,} hard negatives by {ways}, {options.hard} at the most for each answer")
+            say(f"{found:,} hard negatives by {ways}, {self.hard} at the most for each answer")
 
     def folds(self, count: int) -> list[tuple[Tuning, JudgedQueries]]:
         """Tunings on all queries but a part, which they are judged by; a tenth of the rest is their dev."""
@@ -258,13 +274,18 @@ def export_retriever(
 def retriever_readme(card: RetrieveCard, start: Path, finished_run: FinishedRun) -> str:
     """What the model was made of, and how well it does on what was held out."""
     description, figures = finished_run.description, finished_run.figures
-    dense = card.head == "dense"
+    pipeline = {"dense": "sentence-similarity", "sparse": "feature-extraction", "cross": "text-ranking"}[card.head]
+    loader = {"dense": "SentenceTransformer", "sparse": "SparseEncoder", "cross": "CrossEncoder"}[card.head]
+    use = 'unmask index . corpus.jsonl --out index\nunmask search index "what you look for"'
+    makes = "makes the same vectors"
+    if card.head == "cross":
+        use, makes = 'unmask search index "what you look for" --rerank .', "gives the same scores"
     cut = ", ".join(map(str, card.dimensions))
     shorter = f"\nIts vectors may be cut to {cut} numbers: `unmask index --dimensions`.\n" if cut else ""
     titles = ", titles before texts (`unmask index --field title,text`)" if card.titled else ""
     return f"""---
 library_name: sentence-transformers
-pipeline_tag: {"sentence-similarity" if dense else "feature-extraction"}
+pipeline_tag: {pipeline}
 tags: [unmask, sentence-transformers, retrieval, {card.head}]
 ---
 # {start.parent.name if start.name == "model" else start.name}, tuned to find documents
@@ -280,10 +301,9 @@ Tuned by unmask {description["unmask"]} on queries with documents that answer th
 | held-out recall@100 | {figures["recall_100"]:.3f} |
 
 ```sh
-unmask index . corpus.jsonl --out index
-unmask search index "what you look for"
+{use}
 ```
 
-`{"SentenceTransformer" if dense else "SparseEncoder"}(".")` of sentence-transformers makes the same vectors; it \
+`{loader}(".")` of sentence-transformers {makes}; it \
 reads at most {card.length} tokens of a text.
 {shorter}"""

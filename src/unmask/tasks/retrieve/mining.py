@@ -20,6 +20,7 @@ from unmask.words import words_of
 
 MARGIN = 0.05  # of the answer's own score
 DEPTH = 200  # documents that are looked at, for each query
+CANDIDATES = 100  # documents that a reranker is to tell apart, for each query
 
 
 def mine_negatives(
@@ -50,6 +51,26 @@ def mine_negatives(
     for example, lists in candidates.items():
         chosen = list(dict.fromkeys(_in_turn(lists)))[:count]
         negatives[example, : len(chosen)] = chosen
+    return negatives
+
+
+def mine_candidates(pairs: Integers, queries: Sequence[str], documents: Sequence[str], count: int) -> Integers:
+    """N H: documents that a search by words finds for the query of each example and that do not answer it.
+
+    They are spread evenly over what is found: what reranks has to tell all of it apart, and not the first alone.
+    """
+    negatives = np.full((len(pairs), count), NONE, np.int64)
+    with task("Finding candidates", total=len(queries)) as step:
+        for query, scores in enumerate(word_scores(queries, documents)):
+            begin, end = np.searchsorted(pairs[:, 0], (query, query + 1)).tolist()
+            answers = set(pairs[begin:end, 1].tolist())
+            ranked = [n for n in np.argsort(-scores, kind="stable")[:CANDIDATES].tolist() if n not in answers]
+            others = np.array([number for number in ranked if documents[number]], np.int64)
+            for example in range(begin, end):
+                places = (np.arange(count) * len(others) + (example - begin)) // max(1, count)
+                chosen = others[np.unique(places[places < len(others)])]
+                negatives[example, : len(chosen)] = chosen
+            step(1)
     return negatives
 
 

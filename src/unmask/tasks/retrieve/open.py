@@ -15,12 +15,13 @@ from unmask.models.load import load_model
 from unmask.models.locate import model_directory
 from unmask.tasks.request import TuneRequest
 from unmask.tasks.retrieve.collection import JudgedQueries, read_collection, read_pairs
+from unmask.tasks.retrieve.cross_learning import CrossRetrieving
 from unmask.tasks.retrieve.learning import RetrieveOptions, Retrieving, hold_out_queries
 from unmask.tasks.retrieve.sparse_learning import SparseRetrieving
 
 FEWEST = 10  # queries, below which nothing is learnt from them
 FOLDS = 3  # where a collection has no training split
-HEADS: dict[str, type[Retrieving]] = {"dense": Retrieving, "sparse": SparseRetrieving}
+HEADS: dict[str, type[Retrieving]] = {"dense": Retrieving, "sparse": SparseRetrieving, "cross": CrossRetrieving}
 
 
 def open_retrieving(request: TuneRequest) -> tuple[Retrieving, JudgedQueries | None]:
@@ -72,12 +73,18 @@ def retrieve_options(given: Mapping[str, Any]) -> RetrieveOptions:
     options = replace(options, **{name: value for name, value in given.items() if value is not None})
     options = replace(options, dimensions=tuple(options.dimensions))
     if options.head not in HEADS:
-        raise BadInput(f"--head {options.head}: choose {' or '.join(HEADS)}")
+        raise BadInput(f"--head {options.head}: choose {', '.join(HEADS)}")
     if options.head == "sparse" and options.dimensions:
         raise BadInput("--dimensions: the vectors of a sparse head are words, and cannot be cut; leave it out")
+    if options.head == "cross" and options.dimensions:
+        raise BadInput(
+            "--dimensions: a cross-encoder reads query and document together and has no vectors; leave it out"
+        )
+    if options.head == "cross" and options.hard == 0:
+        raise BadInput("--hard 0: a cross-encoder learns to tell an answer from others; give 1 or more")
     if options.sparsity <= 0:
         raise BadInput(f"--sparsity {options.sparsity}: give a number above 0, 1 is as published")
-    if options.hard < 0:
+    if options.hard is not None and options.hard < 0:
         raise BadInput(f"--hard {options.hard}: give 0 or more")
     return options
 

@@ -26,7 +26,7 @@ from unmask.tasks.tuned_model import TaskCard, TunedModel, read_card
 class RetrieveCard(TaskCard):
     """What a model that finds needs to be asked, beside its weights."""
 
-    head: str  # dense or sparse
+    head: str  # dense, sparse or cross
     titled: bool  # whether the documents it learnt from had titles
     dimensions: tuple[int, ...] = ()  # that its vectors may be cut to
 
@@ -79,10 +79,11 @@ class DenseRetriever(TunedModel):
 
 def open_retriever(path: Path, *, device: str | None = None, precision: str = "float32") -> TunedModel:
     """The tuned model of a directory, by the kind of its head."""
+    from unmask.tasks.retrieve.cross_retriever import CrossRetriever
     from unmask.tasks.retrieve.sparse_retriever import SparseRetriever
 
     _, card = read_retrieve_card(path)
-    heads: dict[str, type[TunedModel]] = {"dense": DenseRetriever, "sparse": SparseRetriever}
+    heads: dict[str, type[TunedModel]] = {"dense": DenseRetriever, "sparse": SparseRetriever, "cross": CrossRetriever}
     if card.head not in heads:
         raise BadInput(f"{path}: has the head {card.head!r}, which this version does not know")
     return heads[card.head](path, device=device, precision=precision)

@@ -83,7 +83,7 @@ class SparseRetrieving(Retrieving):
     @cached_property
     def objective(self) -> AnyObjective:
         """What is learnt."""
-        judgments = Judgments.of(self.batches.order.pairs, len(self.collection.documents))
+        judgments = Judgments.of(self.pairs, len(self.collection.documents))
         return SparseRanking(judgments, sparsity=self.options.sparsity)
 
     def feed(self, timetable: Timetable) -> ExampleFeed:
