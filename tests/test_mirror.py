@@ -34,6 +34,7 @@ ELSEWHERE = {
     "verbs/adapting.py": "adapting/test_adapt.py",
     "__main__.py": "test_cli.py: the command line in a process of its own",
     "console/layout.py": "console/: every page is drawn with it",
+    "corpus/rules/ruling.py": "corpus/rules/test_apply.py: what is said of a document",
     "corruption/rows.py": "corruption/test_schedule.py: rows of a mixture are those of its policies",
     "corruption/settings.py": "corruption/test_policy.py: settings and what is wrong with them",
     "errors.py": "test_cli.py: each kind has its line and its exit code",

@@ -86,10 +86,11 @@ def move_marks(texts: pa.Array, marks: pa.Array) -> pa.Array:
 def _move_text_marks(text: str, marks: Sequence[Mark]) -> list[Mark]:
     text, places = clean_with_places(text, sorted({place for start, end, _ in marks for place in (start, end)}))
     marks_after = [(places[start], places[end], kind) for start, end, kind in marks]
-    return [mark for mark in (_trim_mark(text, *mark) for mark in marks_after) if mark[0] < mark[1]]
+    return [mark for mark in (trim_mark(text, *mark) for mark in marks_after) if mark[0] < mark[1]]
 
 
-def _trim_mark(text: str, start: int, end: int, kind: str) -> Mark:
+def trim_mark(text: str, start: int, end: int, kind: str) -> Mark:
+    """A span without the space at its edges; of nothing but space, one that ends before it begins."""
     inside = text[start:end]
     return start + len(inside) - len(inside.lstrip()), end - len(inside) + len(inside.rstrip()), kind
 
