@@ -39,6 +39,7 @@ VERBS = [
 RESULTS = {
     "Adapted",
     "Mixture",
+    "NewWords",
     "Demonstrated",
     "Prepared",
     "Verified",

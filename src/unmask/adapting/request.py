@@ -10,20 +10,18 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from unmask.adapting.adapt import KIND, Adapting, result_of
+from unmask.adapting.adapt import KIND
 from unmask.adapting.settings import AdaptSettings
 from unmask.errors import BadInput
-from unmask.results import Adapted
 from unmask.runs.commands import PRETRAIN, resume_command
-from unmask.runs.directory import read_description
-from unmask.tokens.store.dataset import Dataset
+from unmask.runs.directory import DESCRIPTION, read_description, read_sealed
 from unmask.training.budget import Budget
 from unmask.training.machine.computing import Computing
 from unmask.training.observer import Saving
 from unmask.training.precision import AUTO
-from unmask.training.run_job import run_job
 
 Given = Mapping[str, Any]
+REQUEST = "adapting.json"  # what was asked for, until the run itself has begun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +43,8 @@ def adapt_request(run: Path | None, places: Mapping[str, Path], given: Given) ->
     """A run that is to begin or, where one is named, to go on."""
     before: Mapping[str, Any] = {} if run is None else _description_of(run)
     recorded = {name: Path(place) for name, place in before.get("places", {}).items()}
-    budget = Budget(**_chosen(Budget, given))
+    begun = "steps" in before
+    budget = Budget(**({} if begun else before.get("budget") or {}) | _chosen(Budget, given))
     if run is None and not budget.is_set:
         budget = Budget(epochs=1)
     return AdaptRequest(
@@ -61,28 +60,10 @@ def adapt_request(run: Path | None, places: Mapping[str, Path], given: Given) ->
     )
 
 
-def run_adaptation(out: Path, request: AdaptRequest) -> Adapted:
-    """Adapt a model, or go on adapting it."""
-    places = request.places
-    general = Dataset.open(places["replay"]) if "replay" in places else None
-    adapting = Adapting(places["model"], Dataset.open(places["data"]), general, request.settings, request.seed)
-    adapting.check()
-    adapting.say_what_is_learnt()
-    finished_run = run_job(
-        adapting.job(),
-        out,
-        request.budget,
-        resume=request.resume,
-        saving=request.saving,
-        reproducible=request.reproducible,
-        computing=request.computing,
-        workers=request.workers,
-    )
-    return result_of(adapting, finished_run)
-
-
 def _description_of(run: Path) -> Mapping[str, Any]:
-    description = read_description(run)
+    """What a run says of itself; one that was stopped before it had begun says what it was asked for."""
+    early = (run / REQUEST).is_file() and not (run / DESCRIPTION).exists()
+    description = read_sealed(run / REQUEST) if early else read_description(run)
     if description.get("kind") != KIND:
         again = resume_command(run, description.get("kind", PRETRAIN))
         raise BadInput(f"{run}: is a run of another kind; {again} goes on with it")

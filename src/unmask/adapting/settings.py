@@ -23,6 +23,8 @@ class AdaptSettings:
     lr: float | None = None
     replay_share: float = REPLAY_SHARE
     forget: float | None = None  # nats that the loss on general text may rise by
+    extend: str | None = None  # words to add to the vocabulary: how many, auto, or a file that lists them
+    warm_steps: int = 300  # that what is new in the model learns alone
     whole_budget: bool = False  # take every step, whatever the validations say
 
     def __post_init__(self) -> None:
@@ -32,7 +34,9 @@ class AdaptSettings:
             raise BadInput(f"--forget {self.forget}: give the nats that the general loss may rise by, such as 0.05")
         if self.lr is not None and not 0 < self.lr < 1:
             raise BadInput(f"--lr {self.lr}: give a number above 0 and below 1, such as 1e-4")
-        for name in ("batch_size", "micro_batch"):
+        if self.extend is not None and self.extend.isdecimal() and int(self.extend) < 1:
+            raise BadInput(f"--extend {self.extend}: give 1 or more, auto, or leave it out")
+        for name in ("batch_size", "micro_batch", "warm_steps"):
             if (value := getattr(self, name)) < 1:
                 raise BadInput(f"--{name.replace('_', '-')} {value}: give 1 or more")
 

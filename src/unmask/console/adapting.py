@@ -8,7 +8,7 @@ from rich.text import Text
 
 from unmask.console.layout import draw_page, draw_table, fact_line, next_commands, title_line
 from unmask.quantities import format_bar, format_duration
-from unmask.results import Adapted
+from unmask.results import Adapted, NewWords
 
 NAMES = {
     "loss": ("domain loss", ".3f"),
@@ -30,6 +30,7 @@ def draw_adapted(result: Adapted) -> RenderableType:
     return draw_page(
         title_line("Adapted", result.model, f"{result.steps:,} steps; {format_duration(result.seconds)}"),
         draw_table(("on all held-out text", "before", "after", "change"), rows, numbers=(1, 2, 3)),
+        *([] if result.new_words is None else [Padding(Text(_new_words(result.new_words)), (0, 1))]),
         _mixtures(result),
         Padding(Text(said), (0, 1)),
         *([] if "general_loss" in result.before else [Padding(Text(UNSEEN, style="yellow"), (0, 1))]),
@@ -39,6 +40,11 @@ def draw_adapted(result: Adapted) -> RenderableType:
 
 
 UNSEEN = "No --replay: what it forgot of general language cannot be seen. Give general data to measure it on."
+
+
+def _new_words(new: NewWords) -> str:
+    held_out = f"held-out domain text is {new.tokens_after:,} tokens instead of {new.tokens_before:,}"
+    return f"{new.words:,} new words: {held_out} ({-new.saved:+.1%})."
 
 
 def _change(result: Adapted, name: str, how: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from unmask.results.adapting import Adapted as Adapted
 from unmask.results.adapting import Mixture as Mixture
+from unmask.results.adapting import NewWords as NewWords
 from unmask.results.answering import Answered as Answered
 from unmask.results.answering import AnswerError as AnswerError
 from unmask.results.answering import JudgedAnswerBaseline as JudgedAnswerBaseline

@@ -16,6 +16,20 @@ class Mixture:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NewWords:
+    """Words that were put into a vocabulary, and what they save."""
+
+    words: int
+    tokens_before: int  # of held-out domain text
+    tokens_after: int
+
+    @property
+    def saved(self) -> float:
+        """The share of the tokens that is saved."""
+        return 1 - self.tokens_after / max(1, self.tokens_before)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Adapted:
     """A model that was adapted, before and after."""
 
@@ -35,5 +49,6 @@ class Adapted:
     kept: float  # the share of the weights after in the model that is exported
     why: str  # in words
     ended: str | None = None  # why it ended before its budget did, in words
+    new_words: NewWords | None = None  # where the vocabulary was extended
     next: tuple[str, ...] = ()  # commands to go on with
     weights_sha256: str

@@ -84,15 +84,18 @@ class Work:
     sign: str
     lock: str
     readme: str = ""  # written before the sign
+    stages: tuple[str, ...] = ()  # what may have been done here before it begins, which is kept
 
     def is_left_over(self, entry: Path) -> bool:
         """Whether this is of work that stopped before it had begun; a README of someone else is not."""
         if entry.name == "README.md":
             return self.readme.startswith(entry.read_text(encoding="utf-8", errors="replace")) and bool(self.readme)
-        return entry.name in (self.lock, f".{self.sign}.writing")
+        writing = (f".{name}.writing" for name in (self.sign, *self.stages))
+        return entry.name in (self.lock, *writing, *self.stages)
 
 
-RUN = Work("run", DESCRIPTION, LOCK, README + BEST_ROW)
+STAGES = ("adapting.json", "extension", "warming")  # of an adaptation, before the run itself begins
+RUN = Work("run", DESCRIPTION, LOCK, README + BEST_ROW, STAGES)
 
 
 @dataclass(frozen=True)
@@ -181,8 +184,18 @@ def _cleared_unless_begun(path: Path) -> Iterator[None]:
         yield
     except (BadInput, Interrupted, Terminated):
         if not (path / CHECKPOINTS).exists():
-            shutil.rmtree(path, ignore_errors=True)
+            _clear(path)
         raise
+
+
+def _clear(path: Path) -> None:
+    """Remove what a run has written that did not begin; what was done before it stays, and so does the directory."""
+    if not any((path / name).exists() for name in STAGES):
+        shutil.rmtree(path, ignore_errors=True)
+        return
+    for entry in path.iterdir():
+        if entry.name not in STAGES:
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 def refuse_other_run(

@@ -22,6 +22,8 @@ def adapt(
     replay: Location | None = None,
     replay_share: float | None = None,
     forget: float | None = None,
+    extend: str | int | None = None,
+    warm_steps: int | None = None,
     whole_budget: bool = False,
     minutes: float | None = None,
     steps: int | None = None,
@@ -44,18 +46,24 @@ def adapt(
 ) -> Adapted:
     """Move a masked model into a domain, within a budget of forgetting.
 
-    Masked training goes on with the model's own tokenizer; general text (--replay) is mixed in and measured beside the
-    domain. The run ends before its budget does when the domain no longer gains or more than --forget is forgotten, by
-    paired intervals. In the end mixtures of the weights before and after are measured on both, and the best in the
-    domain that forgets no more than --forget is kept. Ctrl-C saves and stops; unmask adapt --resume RUN goes on.
+    Masked training goes on with the model's own tokenizer, to which --extend adds words of the domain; general text
+    (--replay) is mixed in and measured beside the domain. The run ends before its budget does when the domain no longer
+    gains or more than --forget is forgotten, by paired intervals. In the end mixtures of the weights before and after
+    are measured on both, and the best in the domain that forgets no more than --forget is kept. Ctrl-C saves and stops;
+    unmask adapt --resume RUN goes on.
 
     Args:
-        model: A run, any masked language model of transformers, or a name on the hub: org/name, or hf:name.
+        model: A run, any masked language model of transformers, an encoder without a head, which gets one, or a name on
+            the hub: org/name, or hf:name.
         data: The domain's data, made by prepare with --tokenizer MODEL.
         out: The run directory to write.
         replay: General data, to mix in and to measure what is forgotten on.
         replay_share: The share of general blocks, 0.05 if not given.
         forget: How many nats the loss on general text may rise by; not limited if not given.
+        extend: Words of the domain that get a token of their own: how many, auto (as many as are worth it), or a file
+            that lists them. The words are in RUN/extension/words.txt, to be edited and given back.
+        warm_steps: Steps in which new words, and the new head of an encoder that has none, learn alone; 300 if not
+            given.
         whole_budget: Take every step of the budget, whatever is measured on the way.
         minutes: The budget in minutes, of the whole run.
         steps: The budget in steps.
@@ -76,7 +84,7 @@ def adapt(
         workers: Processes that prepare batches ahead; none by default on a CPU, two on a GPU.
         revision: The branch, tag or commit of a model on the hub; its main branch if not given.
     """
-    run, goes_on = run_of("adapt MODEL DATA", out, resume)
+    run, goes_on = run_of("adapt MODEL DATA", out, resume, ("run.json", "adapting.json"))
     check_writable(run)  # told before anything heavy is loaded
     named = given_settings(model=model, data=data, replay=replay)
     places = {name: Path(place) for name, place in named.items()}
@@ -87,6 +95,8 @@ def adapt(
     given = given_settings(
         replay_share=replay_share,
         forget=forget,
+        extend=None if extend is None else str(extend),
+        warm_steps=warm_steps,
         whole_budget=whole_budget or None,
         minutes=minutes,
         steps=steps,
@@ -111,7 +121,8 @@ def adapt(
 def _adapted(
     run: Path, places: dict[str, Path], given: dict[str, Any], revision: str | None, *, goes_on: bool
 ) -> Adapted:
-    from unmask.adapting.request import adapt_request, run_adaptation
+    from unmask.adapting.request import adapt_request
+    from unmask.adapting.stages import run_adaptation
     from unmask.models.locate import model_directory
 
     if "model" in places:
