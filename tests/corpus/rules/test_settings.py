@@ -19,14 +19,12 @@ def test_a_preset_has_the_published_limits() -> None:
     settings = choose_rules("web")
     assert {*settings.edits, *settings.limits} == {*PRESETS["web"]}
     assert all(limits == DOCUMENT_RULES[name].limits for name, limits in settings.limits.items())
-    assert settings.tell_language  # by which English stop words are asked of English alone
 
 
 def test_rules_are_added_and_taken_out_in_turn() -> None:
     settings = choose_rules("gopher,-gopher-stop-words,c4-few-words,dclm-digits")
     assert settings.edits == ("c4-few-words", "dclm-digits")
     assert {*settings.limits} == {*PRESETS["gopher"]} - {"gopher-stop-words"}
-    assert not settings.tell_language
 
 
 def test_languages_are_kept_or_merely_told() -> None:

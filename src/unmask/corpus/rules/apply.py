@@ -23,15 +23,16 @@ Judge = Callable[[str, tuple[Mark, ...]], Ruling]
 
 def rules_of(settings: RuleSettings) -> Judge:
     """The rules that are on as one function of a document; what they need is loaded here."""
-    identify = identifier() if settings.tell_language or settings.languages else None
+    tells = settings.tell_language or settings.languages
+    identify = identifier() if tells or "gopher-stop-words" in settings.limits else None
 
     def judge(text: str, marks: tuple[Mark, ...] = ()) -> Ruling:
-        language, score = identify(text) if identify else (None, None)
+        language, score = identify(text) if identify and tells else (None, None)
         if settings.languages and (language not in settings.languages or (score or 0) < LEAST_SCORE):
             asked = " or ".join(settings.languages)
             return Ruling(text, marks, "language", f"{language} {score:.2f}", asked, (), language, score)
         text, marks, changed, removed = change_text(text, marks, settings)
-        figures = TextFigures(text, language=language, removed=removed)
+        figures = TextFigures(text, language=language, identify=identify, removed=removed)
         for name, value, limit in beyond_limits(figures, settings.limits):
             return Ruling(text, marks, name, value, limit, changed, language, score)
         return Ruling(text, marks, None, None, None, changed, language, score)

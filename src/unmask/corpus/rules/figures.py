@@ -15,6 +15,7 @@ from itertools import filterfalse
 
 import numpy as np
 
+from unmask.corpus.rules.language import Identifier
 from unmask.records import Integers
 from unmask.words import UNSPACED
 
@@ -36,10 +37,18 @@ LONGEST, TOP = 10, 4  # words of the longest runs, and of those of which the mos
 class TextFigures:
     """A text, and what can be measured of it."""
 
-    def __init__(self, text: str, *, language: str | None = None, removed: float = 0.0) -> None:
+    def __init__(
+        self, text: str, *, language: str | None = None, identify: Identifier | None = None, removed: float = 0.0
+    ) -> None:
         self.text = text
-        self.language = language
+        self._language = language
+        self._identify = identify
         self.removed = removed  # the share of its words that rules for lines have taken away
+
+    @cached_property
+    def language(self) -> str | None:
+        """The language, told now if it is asked for only now."""
+        return self._identify(self.text)[0] if self._language is None and self._identify else self._language
 
     @cached_property
     def lines(self) -> list[str]:
@@ -134,7 +143,8 @@ def repeated_runs(units: list[str], lengths: Integers, scale: int = 1) -> dict[i
     """
     shares = dict.fromkeys(range(2, LONGEST + 1), 0.0)
     total = max(int(lengths.sum()), 1)
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))  # characters before each unit
+    before = np.zeros(len(units) + 1, np.int64)  # characters before each unit
+    np.cumsum(lengths, out=before[1:])
     hashes = np.fromiter(map(hash, units), np.int64, len(units)).view(np.uint64)
     places, runs, width = np.arange(len(units)), hashes, 1  # where the runs begin that may repeat
     for words in shares:

@@ -57,7 +57,7 @@ def choose_rules(
     return RuleSettings(
         unicode=unicode,
         languages=() if ANY_LANGUAGE in languages else languages,
-        tell_language=bool(languages) or "gopher-stop-words" in names,
+        tell_language=bool(languages),
         edits=tuple(name for name in EDITS if name in names),
         limits={name: given.get(name, rule.limits) for name, rule in DOCUMENT_RULES.items() if name in names},
         boilerplate=boilerplate,
