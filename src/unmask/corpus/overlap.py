@@ -85,32 +85,47 @@ class Runs:
 
     def look_in(self, text: str) -> None:
         """Mark the runs that another text has."""
-        numbers = self._numbers(spelt_words(text))
+        for length, _, runs in self.matches(self.numbers_of(spelt_words(text))):
+            self._seen[length][runs] = True
+
+    def matches(self, numbers: Hashes) -> Iterator[tuple[int, Integers, Integers]]:
+        """For each length of runs: where in a text, given as numbers, one of them begins, and which it is."""
         for length, known in self._known.items():
-            runs = _rolled(numbers, length)
-            runs = runs[runs > 0]
-            places = np.searchsorted(known, runs)
-            places[places == len(known)] = 0
-            self._seen[length][places[known[places] == runs]] = True
+            runs = rolled_hashes(numbers, length)
+            (places,) = np.nonzero(runs)
+            which = np.searchsorted(known, runs[places])
+            which[which == len(known)] = 0
+            same = known[which] == runs[places]
+            yield length, places[same], which[same]
+
+    def runs_of(self, number: int) -> tuple[int, Integers]:
+        """The length of the runs of a text, and which each of them is, in order."""
+        length, runs = self._hashed[number]
+        return length, np.searchsorted(self._known[length], runs) if len(runs) else np.empty(0, np.int64)
+
+    @property
+    def counts(self) -> dict[int, int]:
+        """How many different runs there are of each length."""
+        return {length: len(known) for length, known in self._known.items()}
 
     def shares(self) -> Reals:
         """N: of each text the share of its runs that were seen; 0 of one that is too short."""
         shares: Reals = np.zeros(len(self._hashed))
         for number, (length, runs) in enumerate(self._hashed):
             if len(runs):
-                shares[number] = self._seen[length][np.searchsorted(self._known[length], runs)].mean()
+                shares[number] = self._seen[length][self.runs_of(number)[1]].mean()
         return shares
 
-    def _numbers(self, words: Sequence[str]) -> Hashes:
+    def numbers_of(self, words: Sequence[str]) -> Hashes:
         """A number for each word, 0 for one that none of the texts has."""
         get = self.numbers.get
         return np.array([get(word, 0) for word in words], dtype=np.uint64)
 
     def _hash(self, words: Sequence[str], length: int) -> Hashes:
-        return _rolled(self._numbers(words), length)
+        return rolled_hashes(self.numbers_of(words), length)
 
 
-def _rolled(numbers: Hashes, length: int) -> Hashes:
+def rolled_hashes(numbers: Hashes, length: int) -> Hashes:
     """The hash of every run of so many numbers; 0 where one of them is 0."""
     count = len(numbers) - length + 1
     if count < 1:
@@ -128,7 +143,7 @@ def _shingles(text: str) -> Hashes:
     """The character 5-grams of a text's words, each once, in order; of a shorter text its only one."""
     spelt = " ".join(spelt_words(text)).ljust(SHINGLE)
     points = np.frombuffer(spelt.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.uint64) + np.uint64(1)
-    return np.unique(_rolled(points, SHINGLE))
+    return np.unique(rolled_hashes(points, SHINGLE))
 
 
 def _nearest(wanted: Sequence[Hashes], others: Sequence[Hashes], least: float) -> Iterator[tuple[int, NearText]]:

@@ -1,4 +1,4 @@
-"""The rules over one document, in order: its language, its lines, what is masked, and then its figures.
+"""The rules over one document, in order: its language, its lines, what is masked, its figures, its leaks.
 
 In: a clean text and its marks. Out: a `Ruling`. A document is measured as it is after the rules that change it, because
 that is what a model would learn from.
@@ -7,6 +7,8 @@ that is what a model would learn from.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from unmask.corpus.rules.edits import clean_again, replace_stretches
 from unmask.corpus.rules.figures import TextFigures
@@ -18,6 +20,9 @@ from unmask.corpus.rules.settings import LEAST_SCORE, RuleSettings
 from unmask.corpus.rules.table import DOCUMENT_RULES, Limits
 from unmask.records import Mark
 
+if TYPE_CHECKING:
+    from unmask.corpus.rules.contamination import HeldOutItems
+
 Judge = Callable[[str, tuple[Mark, ...]], Ruling]
 
 
@@ -26,6 +31,8 @@ def rules_of(settings: RuleSettings) -> Judge:
     tells = settings.tell_language or settings.languages
     identify = identifier() if tells or "gopher-stop-words" in settings.limits else None
 
+    items = _items(settings)
+
     def judge(text: str, marks: tuple[Mark, ...] = ()) -> Ruling:
         language, score = identify(text) if identify and tells else (None, None)
         if settings.languages and (language not in settings.languages or (score or 0) < LEAST_SCORE):
@@ -33,11 +40,24 @@ def rules_of(settings: RuleSettings) -> Judge:
             return Ruling(text, marks, "language", f"{language} {score:.2f}", asked, (), language, score)
         text, marks, changed, removed = change_text(text, marks, settings)
         figures = TextFigures(text, language=language, identify=identify, removed=removed)
+        ruling = Ruling(text, marks, None, None, None, changed, language, score)
         for name, value, limit in beyond_limits(figures, settings.limits):
-            return Ruling(text, marks, name, value, limit, changed, language, score)
-        return Ruling(text, marks, None, None, None, changed, language, score)
+            return replace(ruling, dropped=name, value=value, limit=limit)
+        if items is not None and (shared := items.look_in(text)):
+            drops = "decontaminate" if shared.contains else None
+            touched = None if drops else shared.touches
+            return replace(ruling, dropped=drops, value=shared.contains, touched=touched, shared=shared.runs)
+        return ruling
 
     return judge
+
+
+def _items(settings: RuleSettings) -> HeldOutItems | None:
+    if not settings.decontaminate:
+        return None
+    from unmask.corpus.rules.contamination import held_out_items
+
+    return held_out_items(settings.decontaminate, settings.items_digest)
 
 
 def change_text(

@@ -19,3 +19,5 @@ class Ruling:
     changed: tuple[str, ...] = ()  # the rules that changed the text, in order
     language: str | None = None  # as py3langid tells it, where it is asked for; und: nobody can say, zxx: no language
     score: float | None = None  # of the language, 0 to 1
+    touched: str | None = None  # the held-out item that it shares some words with, and does not contain
+    shared: tuple[int, ...] = ()  # the runs of words that it has in common with held-out items, by number

@@ -25,9 +25,11 @@ class RuleSettings:
     edits: tuple[str, ...] = ()  # rules that change text, in the order of the table
     limits: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)  # a figure's least and most
     boilerplate: tuple[str, ...] = ()  # lines that are cut out wherever they stand
+    decontaminate: tuple[str, ...] = ()  # files of items that no document may contain
+    items_digest: str = ""  # of these files
 
     def __bool__(self) -> bool:
-        return bool(self.languages or self.tell_language or self.edits or self.limits)
+        return bool(self.languages or self.tell_language or self.edits or self.limits or self.decontaminate)
 
 
 def choose_rules(
@@ -36,6 +38,7 @@ def choose_rules(
     language: str | None = None,
     mask_personal: bool = False,
     boilerplate: tuple[str, ...] = (),
+    decontaminate: tuple[str, ...] = (),
     limits: Mapping[str, tuple[float | None, float | None]] | None = None,
     unicode: bool = True,
 ) -> RuleSettings:
@@ -61,7 +64,17 @@ def choose_rules(
         edits=tuple(name for name in EDITS if name in names),
         limits={name: given.get(name, rule.limits) for name, rule in DOCUMENT_RULES.items() if name in names},
         boilerplate=boilerplate,
+        decontaminate=decontaminate,
+        items_digest=_digest_of(decontaminate),
     )
+
+
+def _digest_of(items: tuple[str, ...]) -> str:
+    if not items:
+        return ""
+    from unmask.corpus.rules.contamination import items_digest
+
+    return items_digest(items)
 
 
 def _check_languages(languages: tuple[str, ...]) -> None:
