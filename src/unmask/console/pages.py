@@ -35,6 +35,7 @@ from unmask.console.searching import draw_embedded, draw_indexed, draw_near, dra
 from unmask.console.similarity import draw_similarity, draw_tuned_similarity
 from unmask.console.tagging import draw_tagged
 from unmask.console.tuning import draw_predicted, draw_tuned, draw_tuned_comparison
+from unmask.console.vocabulary import draw_sweep
 from unmask.console.writing import draw_generated
 from unmask.evaluation.comparison_tables import comparison_tables
 from unmask.files import free_place
@@ -74,6 +75,7 @@ from unmask.results import (
     Shown,
     Similarity,
     Tagged,
+    TokenizerSweep,
     Trained,
     Tuned,
     TunedComparison,
@@ -284,6 +286,7 @@ def _where_the_list_ends(result: Collocated) -> str:
 draw_result.register(Adapted, draw_adapted)
 draw_result.register(Hardness, draw_hardness)
 draw_result.register(Planned, draw_plan)
+draw_result.register(TokenizerSweep, draw_sweep)
 
 
 @draw_result.register

@@ -14,9 +14,12 @@ from unmask.results.answering import AnswerError as AnswerError
 from unmask.results.answering import JudgedAnswerBaseline as JudgedAnswerBaseline
 from unmask.results.answering import JudgedAnswers as JudgedAnswers
 from unmask.results.corpus import Collocated as Collocated
+from unmask.results.corpus import LanguageTokens as LanguageTokens
 from unmask.results.corpus import Phrase as Phrase
 from unmask.results.corpus import Prepared as Prepared
+from unmask.results.corpus import TokenizerSweep as TokenizerSweep
 from unmask.results.corpus import Verified as Verified
+from unmask.results.corpus import VocabularySize as VocabularySize
 from unmask.results.evaluation import Breakdown as Breakdown
 from unmask.results.evaluation import Calibration as Calibration
 from unmask.results.evaluation import ComparedRun as ComparedRun

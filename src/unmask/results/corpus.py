@@ -58,3 +58,43 @@ class Collocated:
     above: float  # the score that all of them are above
     chance: float  # the score that words side by side by chance alone can reach
     seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageTokens:
+    """What a tokenizer makes of the documents in one language."""
+
+    language: str
+    bytes: int
+    tokens_per_byte: float
+    tokens_per_character: float
+    unknown: float  # the share of tokens that stand for what the vocabulary has no piece for
+
+
+@dataclass(frozen=True, kw_only=True)
+class VocabularySize:
+    """A vocabulary of one size: what it makes of held-out text, and what a model with it costs."""
+
+    vocabulary: int
+    current: bool = False  # the one that the data has
+    tokens_per_byte: float
+    tokens_per_character: float
+    unknown: float  # the share of tokens that stand for what the vocabulary has no piece for
+    parameters: int  # of the model
+    operations_per_byte: float  # of text, in training
+    languages: tuple[LanguageTokens, ...] = ()  # where they are kept; the one with most tokens for its bytes first
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerSweep:
+    """Vocabularies of several sizes on the same held-out text."""
+
+    data: Path
+    kind: str  # wordpiece, bpe or unigram
+    recipe: str  # whose model the costs are of
+    documents: int  # held out, that were measured on
+    bytes: int
+    sizes: tuple[VocabularySize, ...]  # the data's own, then ascending
+    cheapest: int  # the vocabulary with the fewest operations for a byte
+    notes: tuple[str, ...] = ()  # which sizes could not be had, and why
+    seconds: float

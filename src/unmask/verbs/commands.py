@@ -23,6 +23,7 @@ MEANT = {
     **dict.fromkeys(("train", "pretraining", "fit"), "pretrain"),
     **dict.fromkeys(("resume", "continue"), "pretrain --resume"),
     **dict.fromkeys(("tokenize", "tokenise", "preprocess", "clean", "encode", "ingest"), "prepare"),
+    **dict.fromkeys(("vocab", "vocabulary", "vocab-size"), "tokenizer"),
     **dict.fromkeys(("mask", "corrupt", "hide", "preview"), "show"),
     **dict.fromkeys(("infer", "unmask", "fill-mask", "fillmask"), "fill"),
     **dict.fromkeys(("finetune", "fine-tune", "classify"), "tune"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from unmask.errors import BadInput
-from unmask.results import Prepared, Verified
+from unmask.results import Prepared, TokenizerSweep, Verified
 from unmask.verbs.arguments import Location, text_of
 from unmask.verbs.commands import verb
 
@@ -92,3 +92,33 @@ def verify(path: Location, /) -> Verified:
     from unmask.tokens.store.manifest import verify as run
 
     return run(Path(path))
+
+
+@verb
+def tokenizer(
+    data: Location,
+    /,
+    *,
+    sweep: str = "4k,8k,16k,32k",
+    kind: str | None = None,
+    cased: bool = True,
+    recipe: str = "mini",
+) -> TokenizerSweep:
+    """Say how large a vocabulary should be: what several sizes make of held-out text, and what they cost.
+
+    A tokenizer of each size is trained on the training text (a sample of 32 Mi characters from all over it: twice as
+    many gave 0.1 % fewer tokens) and measured on the documents held out: tokens per byte and per character, by language
+    where prepare was asked to tell it, the worst first, and the operations that a byte of text takes in training.
+
+    Args:
+        data: The data directory.
+        sweep: The sizes, with commas between; 16k is 16,384.
+        kind: The kind of tokenizer: wordpiece, bpe or unigram; the data's own if not given.
+        cased: Tell capitals from small letters.
+        recipe: The model whose cost is counted, as for pretrain.
+    """
+    from unmask.planning.vocabulary import sweep_sizes, sweep_vocabularies
+    from unmask.tokens.store.dataset import Dataset
+
+    sizes = sweep_sizes(sweep)
+    return sweep_vocabularies(Dataset.open(Path(data)), sizes, kind=kind, cased=cased, recipe=recipe)

@@ -36,6 +36,14 @@ def read_sources(folder: Path) -> Iterator[tuple[str, str]]:
         yield from zip(sources, texts, strict=True)
 
 
+def read_texts_with_language(folder: Path) -> Iterator[tuple[str, str | None]]:
+    """The text of each document of a split and its language, where that is kept."""
+    for batch in _record_batches(folder, "text", "language"):
+        texts = batch.column("text").to_pylist()
+        kept = "language" in batch.schema.names
+        yield from zip(texts, batch.column("language").to_pylist() if kept else [None] * len(texts), strict=True)
+
+
 def sample_documents(folder: Path, characters: int) -> Iterator[str]:
     """The beginnings of up to eight row groups, evenly spaced: nothing else of the corpus is read."""
     import pyarrow.parquet as pq
