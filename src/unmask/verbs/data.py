@@ -104,7 +104,7 @@ def tokenizer(
     cased: bool = True,
     recipe: str = "mini",
 ) -> TokenizerSweep:
-    """Say how large a vocabulary should be: what several sizes make of held-out text, and what they cost.
+    """Say how large a vocabulary should be, by tokens and cost per byte.
 
     A tokenizer of each size is trained on the training text (a sample of 32 Mi characters from all over it: twice as
     many gave 0.1 % fewer tokens) and measured on the documents held out: tokens per byte and per character, by language
