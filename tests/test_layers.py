@@ -26,9 +26,10 @@ LAYERS = [
     {"evaluation"},
     {"adapting"},
     {"console"},
+    {"web"},
     {"demo"},
     {"verbs"},
-    {"cli", "web"},
+    {"cli"},
     {"__main__"},
 ]
 HEIGHT = {name: height for height, layer in enumerate(LAYERS) for name in layer}

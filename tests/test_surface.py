@@ -34,6 +34,7 @@ VERBS = [
     "predict",
     "explain",
     "export",
+    "serve",
     "doctor",
     "completion",
 ]
@@ -59,6 +60,8 @@ RESULTS = {
     "FigureTitle",
     "Breakdown",
     "Dependence",
+    "Rolled",
+    "Serving",
     "Shown",
     "ShownToken",
     "Audited",

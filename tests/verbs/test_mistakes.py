@@ -35,7 +35,7 @@ def test_a_misspelt_or_a_foreign_command_is_told_what_it_is_called_here(word: st
     assert str(unknown_command(word)).startswith(f"unknown command {word!r}: did you mean {meant}?")
 
 
-NOWHERE_NEAR = ["embed", "serve", "search", "score", "generate", "explain", "export", "adapt", "x"]
+NOWHERE_NEAR = ["embed", "search", "score", "generate", "explain", "export", "adapt", "x"]
 
 
 @pytest.mark.parametrize("word", NOWHERE_NEAR)

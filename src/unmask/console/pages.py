@@ -32,6 +32,7 @@ from unmask.console.retrieval import draw_expanded, draw_relevance, draw_tuned_r
 from unmask.console.runs import draw_run, draw_runs
 from unmask.console.scoring import draw_consistency, draw_probe, draw_rescored, draw_scored
 from unmask.console.searching import draw_embedded, draw_indexed, draw_near, draw_searched, draw_vectors_written
+from unmask.console.serving import draw_serving
 from unmask.console.similarity import draw_similarity, draw_tuned_similarity
 from unmask.console.tagging import draw_tagged
 from unmask.console.tuning import draw_predicted, draw_tuned, draw_tuned_comparison
@@ -72,6 +73,7 @@ from unmask.results import (
     RunStatus,
     Scored,
     Searched,
+    Serving,
     Shown,
     Similarity,
     Tagged,
@@ -351,6 +353,11 @@ def _(result: Tuned) -> RenderableType:
 @draw_result.register
 def _(result: Generated) -> RenderableType:
     return draw_generated(result)
+
+
+@draw_result.register
+def _(result: Serving) -> RenderableType:
+    return draw_serving(result)
 
 
 @draw_result.register

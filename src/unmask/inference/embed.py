@@ -24,6 +24,7 @@ from torch import Tensor
 from unmask.errors import BadInput
 from unmask.inference.vectors import Encoder, row_vectors
 from unmask.records import Ids
+from unmask.results import Embedded
 from unmask.tokens.tokenizer.encode import encode
 from unmask.tokens.windows import OnLong, Reading, Window, read_windows
 
@@ -62,6 +63,15 @@ class TextVector(NamedTuple):
 
     vector: Vectors  # D
     reading: Reading
+
+    def as_result(self, text: str) -> Embedded:
+        """The vector of a text, as the verb gives it."""
+        counts = {
+            "tokens_read": self.reading.tokens_read,
+            "windows": len(self.reading.windows),
+            "cut": self.reading.cut,
+        }
+        return Embedded(text=text, vector=tuple(self.vector.tolist()), **counts)
 
 
 class Stretch(NamedTuple):

@@ -6,6 +6,7 @@ In: a tokenizer, a text and a policy. Out: a `Shown`, which JSON can hold and `u
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,16 @@ from unmask.tokens.tokenizer.sentinels import add_sentinels, sentinel_vocabulary
 Phrases = Sequence[str] | Mapping[str, Sequence[str]]  # the same for every kind of span, or by the kind
 
 
+@dataclass(frozen=True)
+class TextBlocks:
+    """A text as a block, ready for a policy."""
+
+    blocks: Blocks  # of one row
+    masking: MaskingSchedule
+    vocabulary: Vocabulary
+    tokenizer: PreTrainedTokenizerFast  # with sentinels, where the policy needs them
+
+
 def show_text(
     tokenizer: PreTrainedTokenizerFast,
     text: str,
@@ -37,9 +48,24 @@ def show_text(
     *,
     rate: float | str | None = None,
     seed: int = 0,
+    epoch: int = 0,
     phrases: Phrases = (),
 ) -> Shown:
     """One text under one policy, or a schedule of several; `phrases` are what entity, phrase and collocation mark."""
+    ready = text_blocks(tokenizer, text, policy, rate=rate, phrases=phrases)
+    blocks = replace(ready.blocks, epoch=epoch)
+    return _show_row(policy, blocks, ready.masking, ready.vocabulary, ready.tokenizer, seed)
+
+
+def text_blocks(
+    tokenizer: PreTrainedTokenizerFast,
+    text: str,
+    policy: str,
+    *,
+    rate: float | str | None = None,
+    phrases: Phrases = (),
+) -> TextBlocks:
+    """A text as one block, with the spans that the policy hides marked."""
     masking = parse_schedule(policy, rate)
     if masking.needs_sentinels:
         tokenizer = _with_sentinels(tokenizer)
@@ -54,7 +80,7 @@ def show_text(
                 "or a data directory as --model, whose lists are taken"
             )
         blocks = mark_phrases(blocks, phrase_lexicon(tokenizer, kind_phrases), vocabulary, kind=kind)
-    return _show_row(policy, blocks, masking, vocabulary, tokenizer, seed)
+    return TextBlocks(blocks, masking, vocabulary, tokenizer)
 
 
 def show_all(
@@ -63,6 +89,7 @@ def show_all(
     *,
     rate: float | str | None = None,
     seed: int = 0,
+    epoch: int = 0,
     phrases: Phrases = (),
 ) -> list[Shown]:
     """One text under every policy; those that hide marked spans need phrases."""
@@ -71,7 +98,7 @@ def show_all(
         for name, how in POLICIES.items()
         if not how.properties.needs_spans or _of_kind(phrases, str(how.settings["kind"])) is not None
     ]
-    return [show_text(tokenizer, text, name, rate=rate, seed=seed, phrases=phrases) for name in names]
+    return [show_text(tokenizer, text, name, rate=rate, seed=seed, epoch=epoch, phrases=phrases) for name in names]
 
 
 def phrases_of_data(path: Path, policy: str | None) -> dict[str, list[str]]:

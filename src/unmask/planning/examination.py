@@ -38,6 +38,7 @@ BRINGS = {
     "onnx": "export --to onnx and int8: models that run without torch",
     "spacy": "prepare --spacy: entities and noun chunks are marked, to be hidden whole",
     "tensorboard": "pretrain --tensorboard: a run's figures for TensorBoard",
+    "web": "serve: models and runs in a browser, and behind HTTP",
 }
 MODULES = {
     "scikit-learn": "sklearn",

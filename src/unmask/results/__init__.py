@@ -50,6 +50,7 @@ from unmask.results.filling import WordRelevance as WordRelevance
 from unmask.results.hiding import Audited as Audited
 from unmask.results.hiding import Hardness as Hardness
 from unmask.results.hiding import PolicyHardness as PolicyHardness
+from unmask.results.hiding import Rolled as Rolled
 from unmask.results.hiding import Shown as Shown
 from unmask.results.hiding import ShownToken as ShownToken
 from unmask.results.machine import CompletionScript as CompletionScript
@@ -79,6 +80,7 @@ from unmask.results.searching import NearPair as NearPair
 from unmask.results.searching import NearTexts as NearTexts
 from unmask.results.searching import Searched as Searched
 from unmask.results.searching import VectorsWritten as VectorsWritten
+from unmask.results.serving import Serving as Serving
 from unmask.results.tagging import Entity as Entity
 from unmask.results.tagging import JudgedEntities as JudgedEntities
 from unmask.results.tagging import JudgedTagBaseline as JudgedTagBaseline

@@ -32,6 +32,22 @@ class Shown:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rolled:
+    """A policy on one text, many times over."""
+
+    policy: str  # as it was asked for
+    rolls: int  # how often it was hidden in
+    tokens: int  # that may be hidden
+    rate: float  # hidden / tokens
+    rate_low: float  # of the rolls: the 5th percentile …
+    rate_high: float  # … and the 95th
+    lengths: dict[int, int]  # how many units have how many tokens
+    positions: tuple[float, ...]  # how often each token was hidden
+    band: tuple[float, float]  # where 95 positions in 100 lie if none is favoured
+    outside: int  # positions that do not
+
+
+@dataclass(frozen=True, kw_only=True)
 class Audited:
     """A policy on real blocks, in figures."""
 

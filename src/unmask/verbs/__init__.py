@@ -29,6 +29,7 @@ from unmask.verbs.writing import *  # noqa: F403
 from unmask.verbs.tuning import *  # noqa: F403
 from unmask.verbs.explaining import *  # noqa: F403
 from unmask.verbs.exporting import *  # noqa: F403
+from unmask.verbs.serving import *  # noqa: F403
 from unmask.verbs.environment import *  # noqa: F403
 # isort: on
 

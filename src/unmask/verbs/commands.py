@@ -43,6 +43,7 @@ MEANT = {
     **dict.fromkeys(("neighbours", "neighbors", "duplicates"), "near"),
     **dict.fromkeys(("convert", "onnx", "quantize"), "export"),
     **dict.fromkeys(("write", "sample", "complete"), "generate"),
+    **dict.fromkeys(("server", "web", "ui", "playground", "api", "dashboard"), "serve"),
     **dict.fromkeys(("version",), "--version"),
 }
 # what has no command because nothing is left to do for it

@@ -25,6 +25,7 @@ def show(
     rate: str | None = None,
     phrases: Location | None = None,
     seed: int = 0,
+    epoch: int = 0,
     revision: str | None = None,
 ) -> Iterator[Shown | Written]:
     """Show texts as a model will see them: what a policy hides, the original above.
@@ -42,6 +43,7 @@ def show(
         phrases: A file with a phrase a line, for the policies entity, phrase and collocation; else the lists of the
             data directory, mined if there are none.
         seed: Which positions are hidden.
+        epoch: In which pass over the data, counted from 0: each hides anew.
         revision: The branch, tag or commit of a model on the hub; its main branch if not given.
     """
     if not texts:
@@ -49,7 +51,10 @@ def show(
     from unmask.models.locate import tokenizer_directory
 
     directory = tokenizer_directory(Path(model), revision)  # a wrong path is told before anything heavy is loaded
-    show_one = _shower(directory, model, policy=policy, all=all, rate=rate, phrases=phrases, seed=seed)
+    if epoch < 0:
+        raise BadInput(f"--epoch {epoch}: passes over the data are counted from 0")
+    draw = {"rate": rate, "seed": seed, "epoch": epoch}
+    show_one = _shower(directory, model, policy=policy, all=all, phrases=phrases, draw=draw)
 
     def answer(texts: list[str]) -> Answers[Shown]:
         for text in texts:
@@ -62,7 +67,7 @@ def show(
 
 
 def _shower(
-    directory: Path, model: Location, *, policy: str, all: bool, rate: str | None, phrases: Location | None, seed: int
+    directory: Path, model: Location, *, policy: str, all: bool, phrases: Location | None, draw: dict[str, Any]
 ) -> Callable[[str], list[Shown]]:
     """From a text to what a policy, or each of them, makes of it; wrong settings are told before any text is read."""
     from unmask.corruption.schedule import parse_schedule
@@ -70,7 +75,7 @@ def _shower(
     from unmask.tokens.spans.phrases import read_phrases
     from unmask.tokens.tokenizer.load import load_tokenizer, vocabulary_of
 
-    parse_schedule(policy, rate)
+    parse_schedule(policy, draw["rate"])
     phrase_list: Phrases = (
         read_phrases(phrases) if phrases is not None else phrases_of_data(Path(model), None if all else policy)
     )
@@ -79,8 +84,8 @@ def _shower(
 
     def show_one(text: str) -> list[Shown]:
         if all:
-            return show_all(tokenizer, text, rate=rate, seed=seed, phrases=phrase_list)
-        return [show_text(tokenizer, text, policy, rate=rate, seed=seed, phrases=phrase_list)]
+            return show_all(tokenizer, text, phrases=phrase_list, **draw)
+        return [show_text(tokenizer, text, policy, phrases=phrase_list, **draw)]
 
     return show_one
 

@@ -88,9 +88,7 @@ def embed(
             if isinstance(vector, BadInput):
                 yield vector
                 continue
-            numbers, reading = tuple(vector.vector.tolist()), vector.reading
-            counts = {"tokens_read": reading.tokens_read, "windows": len(reading.windows), "cut": reading.cut}
-            yield [Embedded(text=text, vector=numbers, **counts)]
+            yield [vector.as_result(text)]
 
     return answer_texts(texts, answer, done="embedded", field=field)
 

@@ -1,0 +1,115 @@
+"""Servers that really serve: models that are made in seconds, a real port, real requests."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import unmask
+from unmask.web.guard import Keys
+from unmask.web.limits import Limits
+from unmask.web.places import gather_places
+from unmask.web.server import bind, create_app, running
+
+AROUND = ("the king sees", "nobody likes", "my sister paints", "one traveller wants", "her teacher remembers")
+WORDS = {"animal": ("cat", "dog"), "place": ("river", "garden", "sea")}
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that is up, and requests to it."""
+
+    port: int
+    keys: Keys
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def send(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+        """A request as it is; `host_` and the like are the headers."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        named = {name.strip("_").replace("_", "-"): value for name, value in headers.items()}
+        connection.request(method, path, body, named)
+        response = connection.getresponse()
+        answer = Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
+        connection.close()
+        return answer
+
+    def get(self, path: str) -> Answer:
+        return self.send("GET", path, authorization=f"Bearer {self.keys.key}")
+
+    def post(self, path: str, question: Any) -> Answer:
+        body = json.dumps(question).encode()
+        return self.send("POST", path, body, authorization=f"Bearer {self.keys.key}", content_type="application/json")
+
+    def answers(self, path: str, **question: Any) -> list[Any]:
+        """What is answered to a question that is in order."""
+        answer = self.post(path, question)
+        assert answer.status == 200, answer.body
+        return answer.json["answers"]
+
+
+@pytest.fixture(scope="session")
+def serving() -> Callable[..., AbstractContextManager[Server]]:
+    """`with serving(path, …) as server:` serves paths."""
+
+    @contextmanager
+    def serve(*paths: Path, limits: Limits | None = None) -> Iterator[Server]:
+        listener, keys = bind(0), Keys()
+        port = listener.getsockname()[1]
+        with running(create_app(gather_places(paths), keys, port, limits), listener):
+            yield Server(port, keys)
+
+    return serve
+
+
+def labelled(count: int, seed: int) -> str:
+    """Lines of JSON: one word of each text decides its label."""
+    draw, lines = random.Random(seed), []
+    for number in range(count):
+        label = ("animal", "place")[number % 2]
+        text = f"{draw.choice(AROUND)} the {draw.choice(WORDS[label])} {draw.choice(('every day', 'again'))}."
+        lines.append(json.dumps({"text": text, "label": label}) + "\n")
+    return "".join(lines)
+
+
+@pytest.fixture(scope="session")
+def intent(make_model: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tuned run that was judged."""
+    folder = tmp_path_factory.mktemp("intent")
+    files = {name: folder / f"{name}.jsonl" for name in ("train", "dev", "test")}
+    for number, file in enumerate(files.values()):
+        file.write_text(labelled(40, number), encoding="utf-8")
+    start = make_model("bert", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.1)
+    parts = {"dev": files["dev"], "test": files["test"]}
+    unmask.tune("classify", start, files["train"], out=folder / "intent", epochs=2, precision="float32", **parts)
+    return folder / "intent"
+
+
+@pytest.fixture(scope="session")
+def index(make_model: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of forty texts."""
+    folder = tmp_path_factory.mktemp("index")
+    (folder / "texts.jsonl").write_text(labelled(40, 7), encoding="utf-8")
+    unmask.index(make_model("bert"), folder / "texts.jsonl", out=folder / "shelf")
+    return folder / "shelf"

@@ -1,0 +1,147 @@
+"""The API says what the command line says, and what is wrong in one line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unmask.web.limits import Limits
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+TEXTS = ["The king sees the [MASK] in winter.", "Nobody [MASK] the [MASK] every day."]
+PLAIN = ["The king sees the garden in winter.", "Nobody likes the dog."]
+
+
+@pytest.fixture(scope="module")
+def server(serving: Any, make_model: Any, intent: Path, index: Path, data: Path) -> Iterator[Any]:
+    with serving(make_model("bert"), intent, index, data) as server:
+        yield server
+
+
+def test_every_figure_is_the_command_lines_to_the_digit(
+    server: Any, inside: Run, make_model: Any, intent: Path, index: Path, data: Path
+) -> None:
+    model, id = make_model("bert"), "bert-wordpiece"
+
+    def printed(*words: object) -> list[Any]:
+        done = inside(*words, "--json")
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert server.answers("/api/fill", model=id, texts=TEXTS, top=3) == printed("fill", model, *TEXTS, "--top", 3)
+    explained = server.answers("/api/fill", model=id, texts=TEXTS[:1], explain=True, targets=["dog", "garden"])
+    assert explained == printed("fill", model, TEXTS[0], "--explain", "--targets", "dog", "garden")
+    scored = server.answers("/api/score", model=id, texts=PLAIN, tokens=True)
+    assert scored == printed("score", model, *PLAIN, "--tokens")
+    assert server.answers("/api/embed", model=id, texts=PLAIN) == printed("embed", model, *PLAIN)
+    assert server.answers("/api/predict", model="intent", texts=PLAIN) == printed("predict", intent, *PLAIN)
+    shown = server.answers("/api/show", model="data", text=PLAIN[0], all=True, seed=3, epoch=2)
+    assert shown == printed("show", data, PLAIN[0], "--all", "--seed", 3, "--epoch", 2)
+    for by in ("bm25", "dense", "fused"):
+        found = server.answers("/api/search", index="shelf", queries=["the river again"], by=by, top=3)
+        (wanted,) = printed("search", index, "the river again", "--by", by, "--top", 3)
+        assert found == [wanted | {"index": "shelf"}] and len(found[0]["hits"]) == 3
+    grown = server.answers("/api/grow", model=id, prefix="The king", length=6, seed=1)
+    assert grown == printed("generate", model, "--prefix", "The king", "--length", 6, "--seed", 1, "--trace")
+
+
+def test_requests_that_wait_are_answered_together_and_say_the_same(server: Any) -> None:
+    alone = {text: server.answers("/api/fill", model="bert-wordpiece", texts=[text])[0] for text in TEXTS}
+    before = _metric(server, "unmask_batches_total")
+    found: list[Any] = []
+    threads = [
+        threading.Thread(
+            target=lambda text: found.extend(server.answers("/api/fill", model="bert-wordpiece", texts=[text])),
+            args=(TEXTS[number % 2],),
+        )
+        for number in range(24)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 24
+    assert _metric(server, "unmask_batches_total") - before < 24
+    for answer in found:
+        (one, *_), (other, *_) = answer["blanks"], alone[answer["text"]]["blanks"]
+        assert [guess["token"] for guess in one] == [guess["token"] for guess in other]
+        assert [guess["probability"] for guess in one] == pytest.approx([guess["probability"] for guess in other])
+
+
+def _metric(server: Any, name: str) -> float:
+    lines = server.get("/api/metrics").body.decode().splitlines()
+    return next(float(line.split()[-1]) for line in lines if line.startswith(f"{name} "))
+
+
+@pytest.mark.parametrize(
+    ("path", "question", "status", "said"),
+    [
+        ("/api/fill", {"model": "nowhere", "texts": ["a"]}, 404, "nothing is served as 'nowhere'"),
+        (
+            "/api/fill",
+            {"model": "intent", "texts": ["a"]},
+            422,
+            "intent: cannot fill; it can hide, predict, embed, run",
+        ),
+        ("/api/fill", {"model": "../etc", "texts": ["a"]}, 422, "model: String should match pattern"),
+        ("/api/fill", {"model": "bert-wordpiece", "texts": ["a"], "tpo": 3}, 422, "tpo: Extra inputs"),
+        ("/api/fill", {"model": "bert-wordpiece", "texts": ["\ud800 [MASK]"]}, 422, "texts.0: "),
+        ("/api/fill", {"model": "bert-wordpiece", "texts": ["dog " * 9000]}, 422, "9,000 tokens in one request"),
+        ("/api/score", {"model": "bert-wordpiece", "texts": ["dog " * 1100]}, 422, "1,024 may be asked about"),
+        ("/api/predict", {"model": "intent", "texts": ["a"], "pairs": ["b"]}, 422, "single texts, not pairs"),
+        ("/api/show", {"model": "data", "text": "A dog.", "policy": "tokn"}, 422, "no policy is called 'tokn'"),
+        ("/api/show", {"model": "data", "text": "A dog.", "rate": "7"}, 422, "rate"),
+        ("/api/search", {"index": "shelf", "queries": ["a"], "by": "sparse"}, 422, "was made with a dense model"),
+    ],
+)
+def test_what_cannot_be_answered_is_said_in_one_line(
+    server: Any, path: str, question: Any, status: int, said: str
+) -> None:
+    answer = server.post(path, question)
+    assert (answer.status, list(answer.json)) == (status, ["error"])
+    assert said in answer.json["error"] and "\n" not in answer.json["error"]
+    assert "/tmp" not in answer.json["error"]  # ids instead of paths
+
+
+def test_a_text_that_cannot_be_used_stands_among_others_that_can(server: Any) -> None:
+    good, bad = server.answers("/api/fill", model="bert-wordpiece", texts=[TEXTS[0], "no blank"])
+    assert good["completed"] and list(bad) == ["error"]
+
+
+def test_limits_and_the_queue_are_stated_and_held(serving: Any, make_model: Any) -> None:
+    limits = Limits(body=2_000, waiting=0)
+    with serving(make_model("bert"), limits=limits) as server:
+        health = server.get("/api/health").json
+        assert health["limits"]["body"] == 2_000 and health["queue"] == {"unfinished": 0, "capacity": 0}
+        large = server.post("/api/fill", {"model": "bert-wordpiece", "texts": ["a" * 3_000]})
+        assert large.status == 413 and "2,000 bytes" in large.json["error"]
+        full = server.post("/api/fill", {"model": "bert-wordpiece", "texts": TEXTS})
+        assert full.status == 503 and full.headers["retry-after"] == "1"
+    with serving(make_model("bert"), limits=Limits(seconds=0.0)) as server:
+        slow = server.post("/api/fill", {"model": "bert-wordpiece", "texts": TEXTS})
+        assert slow.status == 504 and "no answer within 0 seconds" in slow.json["error"]
+
+
+def test_the_description_names_every_route_and_its_answers(server: Any) -> None:
+    described = server.get("/api/openapi.json").json
+    assert {
+        f"/api/{name}" for name in ["fill", "score", "embed", "predict", "search", "show", "health", "metrics"]
+    } <= {*described["paths"]}
+    assert described["security"] == [{"key": []}]
+    answers = described["components"]["schemas"]["FillAnswers"]["properties"]["answers"]["items"]["anyOf"]
+    assert {each["$ref"].rpartition("/")[2] for each in answers} == {"Filled", "TextProblem"}
+
+
+def test_the_encoder_of_an_index_is_asked_only_where_it_is_served(serving: Any, index: Path) -> None:
+    with serving(index) as server:
+        (place,) = server.get("/api/places").json["places"]
+        assert place["encoder"] is None
+        refused = server.post("/api/search", {"index": "shelf", "queries": ["river"], "by": "dense"})
+        assert refused.status == 422 and "a model that is not served" in refused.json["error"]
+        assert server.answers("/api/search", index="shelf", queries=["river"], by="bm25")[0]["hits"]
