@@ -188,6 +188,7 @@ class FoundPassages(BaseModel):
     by: str
     tuned: bool
     hits: list[Hit]
+    reranked: None = None  # by no other model here
 
 
 class SearchAnswers(BaseModel):
