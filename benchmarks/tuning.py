@@ -35,6 +35,7 @@ class Case:
     test: str | None = None
     dev: str | None = None
     figure: str = "accuracy"  # of what was judged
+    head: str | None = None  # of retrieve
 
 
 CASES = {
@@ -43,7 +44,9 @@ CASES = {
     "wnut17": Case("tag", "ner_wnut17/train.conll", "ner_wnut17/test.conll", "ner_wnut17/dev.conll", "f1"),
     "squad": Case("answer", "squad/train_v2_small.json.gz", "squad/dev_xquad_en.json", figure="f1"),
     "stsb": Case("similarity", "stsb/en/train.tsv", "stsb/en/test.tsv", "stsb/en/dev.tsv", "spearman"),
-    "cranfield": Case("retrieve", "cranfield", figure="ndcg"),
+    "cranfield": Case("retrieve", "cranfield", figure="ndcg_10"),
+    "cranfield-sparse": Case("retrieve", "cranfield", figure="ndcg_10", head="sparse"),
+    "cranfield-cross": Case("retrieve", "cranfield", figure="ndcg_10", head="cross"),
 }
 STARTS = ("pretrained", "scratch", "encoder")
 
@@ -53,6 +56,8 @@ def run_case(case: Case, data: Path, model: Path, start: str, seed: int, minutes
     out = Path(tempfile.mkdtemp(prefix="tuning-")) / "run"
     places = {name: data / place for name in ("dev", "test") if (place := getattr(case, name)) is not None}
     settings: dict[str, Any] = {"start": "scratch" if start == "scratch" else "pretrained", "seed": seed}
+    if case.head is not None:
+        settings["head"] = case.head
     try:
         result = unmask.tune(
             case.task,
@@ -126,6 +131,8 @@ def main(
         cells, first = [], []
         for start in STARTS:
             model = encoder if start == "encoder" else run
+            if start == "encoder" and case.head == "sparse":
+                model = None  # it has no head that fills blanks
             found = []
             for seed in range(seeds) if model is not None else ():
                 digest = key(name, str(model), start, seed, minutes)
