@@ -172,3 +172,18 @@ def test_a_description_that_was_changed_is_damaged(text: str, tmp_path: Path) ->
     file.write_text(text)
     with pytest.raises(Damaged, match=r"run\.json: (cannot be read|its hash does not hold)"):
         read_sealed(file)
+
+
+def test_a_run_of_a_version_that_did_not_know_a_setting_goes_on_with_what_it_had(tmp_path: Path) -> None:
+    recipe = {"name": "mini", "settings": {"optimizing": {"clip": 1.0}}}
+    now = {"name": "mini", "settings": {"optimizing": {"clip": 1.0, "layer_decay": 1.0}}}
+    with open_run(tmp_path / "run", {**ASKED, "recipe": recipe}, resume=False) as run:
+        describe_run(run, 5, 1)
+    with open_run(tmp_path / "run", {**ASKED, "recipe": now}, resume=True) as run:
+        assert run.description["recipe"] == now
+    now["settings"]["optimizing"]["layer_decay"] = 0.9  # type: ignore[index]
+    with (
+        pytest.raises(Refused, match=r"layer_decay: the run has 1\.0, asked for 0\.9"),
+        open_run(tmp_path / "run", {**ASKED, "recipe": now}, resume=True),
+    ):
+        pass

@@ -47,6 +47,9 @@ LOCK, METRICS, DESCRIPTION = ".lock", "metrics.jsonl", "run.json"
 CHECKPOINTS, BEST, MODEL = "checkpoints", "best", "model"
 CHECKPOINT_INDEX, CHECKPOINT_TENSORS = "checkpoint.json", ("model.safetensors", "optimizer.safetensors")
 # what may change when a run goes on, each with all that is below it; the run keeps what it was given last
+LATER_SETTINGS = {  # that runs of earlier versions do not name, and what they had
+    ("recipe", "settings", "optimizing", "layer_decay"): 1.0,
+}
 FREE = (
     "computing.device",
     "computing.recompute",
@@ -252,6 +255,17 @@ def read_description(path: Path) -> dict[str, Any]:
             f"{file}: made by unmask {description.get('unmask', '?')} (run format {description.get('format')}), "
             f"this one reads format {FORMAT}; use that version, or start again with another --out"
         )
+    return _with_later_settings(description)
+
+
+def _with_later_settings(description: dict[str, Any]) -> dict[str, Any]:
+    """A description with what its version of unmask could not say, as it was all the same."""
+    for (*path, name), value in LATER_SETTINGS.items():
+        place: Any = description
+        for step in path:
+            place = place.get(step) if isinstance(place, dict) else None
+        if isinstance(place, dict):
+            place.setdefault(name, value)
     return description
 
 
