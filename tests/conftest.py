@@ -219,22 +219,6 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], list[dict[
 
 
 @pytest.fixture(scope="session")
-def kill_all() -> Callable[[subprocess.Popen[Any]], None]:
-    """Kills a process and everything it started, at once: torchrun's ranks have sessions of their own."""
-
-    def below(number: int) -> list[int]:
-        children = Path(f"/proc/{number}/task/{number}/children").read_text().split()
-        return [number, *(each for child in children for each in below(int(child)))]
-
-    def kill(process: subprocess.Popen[Any]) -> None:
-        for number in below(process.pid):
-            os.kill(number, signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL, "it was over before it was killed"
-
-    return kill
-
-
-@pytest.fixture(scope="session")
 def command() -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs the command line as a user does, in a process of its own."""
 

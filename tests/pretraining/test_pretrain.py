@@ -6,8 +6,6 @@ import json
 import shlex
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -17,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 import torch
 
@@ -82,26 +81,23 @@ def test_a_stopped_run_goes_on_to_the_same_weights(
 
 
 def test_a_killed_run_goes_on_to_the_same_weights(data: Path, tmp_path: Path, whole: Trained) -> None:
-    script = (
+    script = tmp_path / "going_on.py"
+    script.write_text(
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[3])\n"
         "import test_pretrain as here\n"
         "here.train(Path(sys.argv[1]), Path(sys.argv[2]), resume=True)"
     )
     run = tmp_path / "run"
     metrics = run / "metrics.jsonl"
-    words = [sys.executable, "-c", script, str(data), str(run), str(Path(__file__).parent)]
-    kills = 0
+    words = [str(data), str(run), str(Path(__file__).parent)]
     for at in (2, 7):
-        process = subprocess.Popen(words, stderr=subprocess.PIPE)
+        started = processes.start(tmp_path / f"said-{at}", 1, words, script=script)
         deadline = time.monotonic() + 120
-        while process.poll() is None and time.monotonic() < deadline:
+        while started.at_work and time.monotonic() < deadline:
             if metrics.exists() and f'"step": {at},' in metrics.read_text():
-                process.kill()  # while the next step is being taken, or the checkpoint being written
                 break
             time.sleep(0.002)
-        process.communicate()
-        kills += process.returncode == -signal.SIGKILL
-    assert kills == 2
+        assert started.kill() == [True]  # while the next step is being taken, or the checkpoint being written
     again = train(data, run, resume=True)
     assert again.weights_sha256 == whole.weights_sha256
     assert lines(run) == lines(whole.path)
@@ -114,7 +110,8 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_space(
     with interrupted(5), pytest.raises(Interrupted):
         train(data, run)
     kept = sorted(each.name for each in (run / "checkpoints").iterdir())
-    script = (
+    script = tmp_path / "full.py"
+    script.write_text(
         "import resource, sys; from pathlib import Path; sys.path.insert(0, sys.argv[3])\n"
         "import test_pretrain as here\n"
         "from unmask.errors import NoSpace\n"
@@ -122,8 +119,8 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_space(
         "try: here.train(Path(sys.argv[1]), Path(sys.argv[2]), resume=True)\n"
         "except NoSpace as error: sys.exit(f'{error.code} {error}')"
     )
-    words = [sys.executable, "-c", script, str(data), str(run), str(Path(__file__).parent)]
-    done = subprocess.run(words, capture_output=True, text=True)
+    words = [str(data), str(run), str(Path(__file__).parent)]
+    done = processes.run(tmp_path / "said", 1, words, script=script)
     assert done.stderr.startswith("7 ") and "step-0000006: the disk is full; make space" in done.stderr
     assert sorted(each.name for each in (run / "checkpoints").iterdir()) == kept
     assert train(data, run, resume=True).weights_sha256 == whole.weights_sha256

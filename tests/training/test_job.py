@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import processes
 import pytest
 import regression
 from regression import TITLES, job
@@ -74,23 +72,17 @@ def test_processes_that_prepare_ahead_change_nothing(
     assert weights(tmp_path / "run") == weights(whole.path)
 
 
-def test_on_two_processes_one_of_which_is_killed_it_comes_to_the_same_weights(
-    tmp_path: Path, kill_all: Callable[[subprocess.Popen[bytes]], None]
-) -> None:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    script, steps = [str(regression.__file__)], ["--steps", "150", "--reproducible"]
+def test_on_two_processes_that_are_killed_it_comes_to_the_same_weights(tmp_path: Path) -> None:
+    script, words = Path(regression.__file__), [str(tmp_path / "run"), "--steps", "150", "--reproducible"]
     train(tmp_path / "alone", budget=Budget(steps=150), reproducible=True)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    words = [*launch, *script, str(tmp_path / "run"), *steps]
-    quiet = subprocess.DEVNULL
-    process = subprocess.Popen(words, env=environment, stdout=quiet, stderr=quiet)
+    started = processes.start(tmp_path / "killed", 2, words, script=script)
     deadline = time.monotonic() + 120
-    while not list((tmp_path / "run").glob("checkpoints/step-*")) and process.poll() is None:
+    while not list((tmp_path / "run").glob("checkpoints/step-*")) and started.at_work:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    kill_all(process)
+    assert started.kill() == [True, True]
     assert not (tmp_path / "run" / "model").exists()
-    done = subprocess.run([*words, "--resume"], env=environment, capture_output=True, text=True)
+    done = processes.run(tmp_path / "again", 2, [*words, "--resume"], script=script)
     assert done.returncode == 0, done.stderr
     assert weights(tmp_path / "run") == weights(tmp_path / "alone")
 

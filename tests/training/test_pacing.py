@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import processes
 import pytest
 import regression
 from regression import ROWS, Explained, Points, Preparer, Rows, job
@@ -232,9 +230,8 @@ def test_what_is_no_account_of_time_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_on_two_processes_the_clock_of_the_first_decides(tmp_path: Path) -> None:
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    words = [*launch, str(regression.__file__), str(tmp_path / "run"), "--minutes", "0.05"]
-    done = subprocess.run(words, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True)
+    words = [str(tmp_path / "run"), "--minutes", "0.05"]
+    done = processes.run(tmp_path / "said", 2, words, script=Path(regression.__file__))
     assert done.returncode == 0, done.stderr
     kept = checkpoint.newest(tmp_path / "run" / "checkpoints")
     assert kept is not None and len(kept.state["plans"]) > 3 and kept.state["plans"][-1][1] == kept.step

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import coupled_step
+import processes
 import pytest
 import torch
 from coupled_step import CONTRAST, ROWS, Rows, build, one_step
@@ -44,11 +42,7 @@ def test_a_sum_over_micro_batches_would_be_another_loss() -> None:
 @pytest.mark.parametrize("way", [[], ["reproducible"]])
 def test_two_processes_have_the_loss_the_gradients_and_the_weights_of_one(way: list[str], tmp_path: Path) -> None:
     script = Path(coupled_step.__file__)
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    paths = os.pathsep.join([str(script.parent), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
-    words = [*launch, str(script), str(tmp_path), "5", *way]
-    done = subprocess.run(words, capture_output=True, text=True, env=environment)
+    done = processes.run(tmp_path / "said", 2, [str(tmp_path), "5", *way], script=script)
     assert done.returncode == 0, done.stderr
     loss, gradients, weights = one_step(5, ALONE)
     for rank in range(2):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+import processes
 
 from unmask.tasks.retrieve.open import folds_without_split
 
@@ -18,11 +17,9 @@ def test_without_a_training_split_there_are_three_folds_where_nobody_says(split:
 def test_two_processes_run_one_fold_after_the_other_and_one_speaks_for_both(
     start: Path, unsplit: Path, tmp_path: Path
 ) -> None:
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "unmask"]
     words = ["tune", "retrieve", str(start), str(unsplit), "--out", str(tmp_path / "run"), "--epochs", "1"]
     options = ["--folds", "2", "--precision", "float32", "--json"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([*launch, *words, *options], capture_output=True, text=True, env=environment)
+    done = processes.run(tmp_path / "said", 2, [*words, *options])
     assert done.returncode == 0, done.stderr
     (answer,) = map(json.loads, done.stdout.splitlines())
     assert answer["folds"]["queries"] == 45 and answer["path"] == str(tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Real processes under torchrun, talking over gloo."""
+"""Real processes, under torchrun where that matters, talking over gloo."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import processes
 import pytest
 
 from unmask.errors import BadInput
@@ -40,51 +40,22 @@ SETTINGS = [
 ]
 
 
-# the command line, with a line written for each micro-batch that is trained on: step, number, blocks, hidden positions
-RECORDING = """
-import json, sys
-from unmask.cli import main
-from unmask.objectives.mlm import MLM
-from unmask.training import loop
-
-take_step, outcome, now = loop.take_step, MLM.outcome, []
-
-def take_recorded(*args, step, **kwargs):
-    now[:] = [step]
-    return take_step(*args, step=step, **kwargs)
-
-def outcome_recorded(self, learner, batch):
-    if learner.training:
-        with open(sys.argv[1], "a") as file:
-            file.write(json.dumps([now[0], batch.numbers.tolist(), batch.predicted.tolist()]) + "\\n")
-    return outcome(self, learner, batch)
-
-loop.take_step, MLM.outcome = take_recorded, outcome_recorded
-main(sys.argv[2:])
-"""
+def words_of(data: Path, out: Path, *extra: str) -> list[str]:
+    return ["pretrain", str(data), "--out", str(out), "--json", *SETTINGS, *extra]
 
 
-def command(processes: int, data: Path, out: Path, *extra: str, recorded: bool = False) -> list[str]:
-    what = ["-m", "unmask"]
-    if recorded:
-        out.parent.mkdir(exist_ok=True)
-        script = out.parent / "recording.py"
-        script.write_text(RECORDING)
-        what = [str(script), str(out.parent / "seen.jsonl")]
-    launch = [sys.executable]
-    if processes > 1:
-        launch += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
-    return [*launch, *what, "pretrain", str(data), "--out", str(out), "--json", *SETTINGS, *extra]
-
-
-def train(processes: int, data: Path, out: Path, *extra: str, recorded: bool = False) -> dict[str, object]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    words = command(processes, data, out, *extra, recorded=recorded)
-    done = subprocess.run(words, capture_output=True, text=True, env=environment)
+def train(size: int, data: Path, out: Path, *extra: str, recorded: bool = False) -> dict[str, object]:
+    out.parent.mkdir(exist_ok=True)
+    before = processes.Recording(out.parent / "seen.jsonl") if recorded else None
+    done = processes.run(out.parent / "said", size, words_of(data, out, *extra), before=before)
     assert done.returncode == 0, done.stderr
     answers = done.stdout.splitlines()
     assert len(answers) == 1, "one process speaks for all"
     return json.loads(answers[0])
+
+
+def torchrun(*options: str) -> list[str]:
+    return [sys.executable, "-m", "torch.distributed.run", *options, "--standalone", "--nproc-per-node", "2"]
 
 
 @pytest.fixture(scope="module")
@@ -102,11 +73,11 @@ def seen(run: object) -> list[list[object]]:
     return sorted(map(json.loads, (Path(str(run)).parent / "seen.jsonl").read_text().splitlines()))
 
 
-@pytest.mark.parametrize("processes", [4])
+@pytest.mark.parametrize("size", [2, 4])
 def test_the_number_of_processes_changes_who_computes_and_not_what(
-    data: Path, tmp_path: Path, alone: dict[str, object], processes: int
+    data: Path, tmp_path: Path, alone: dict[str, object], size: int
 ) -> None:
-    several = train(processes, data, tmp_path / "run", recorded=True)
+    several = train(size, data, tmp_path / "run", recorded=True)
     assert several["tokens"] == alone["tokens"]
     assert seen(several["path"]) == seen(alone["path"])
     assert len(seen(alone["path"])) == 8 * 4
@@ -132,19 +103,14 @@ def test_reproducible_sums_give_the_same_weights_on_any_number_of_processes(
 
 
 def test_a_killed_process_and_a_resume_on_another_number_of_processes_end_with_the_same_weights(
-    data: Path, tmp_path: Path, alone: dict[str, object], kill_all: Callable[[subprocess.Popen[bytes]], None]
+    data: Path, tmp_path: Path, alone: dict[str, object]
 ) -> None:
     run = tmp_path / "run"
-    process = subprocess.Popen(
-        command(2, data, run, "--reproducible"),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+    started = processes.start(tmp_path / "killed", 2, words_of(data, run, "--reproducible"))
     deadline = time.monotonic() + 120
-    while not list(run.glob("checkpoints/step-*")) and process.poll() is None and time.monotonic() < deadline:
+    while not list(run.glob("checkpoints/step-*")) and started.at_work and time.monotonic() < deadline:
         time.sleep(0.01)
-    kill_all(process)
+    assert started.kill() == [True, True], "it was over before it was killed"
     assert not (run / "model").exists()
     again = train(1, data, run, "--reproducible", "--resume")
     assert again["weights_sha256"] == alone["weights_sha256"]
@@ -192,8 +158,7 @@ def test_a_killed_rank_is_started_again_by_torchrun_and_the_weights_come_out_the
     data: Path, tmp_path: Path, alone: dict[str, object]
 ) -> None:
     run = tmp_path / "run"
-    words = command(2, data, run, "--reproducible", "--resume")
-    words.insert(words.index("--standalone"), "--max-restarts=1")
+    words = [*torchrun("--max-restarts=1"), "-m", "unmask", *words_of(data, run, "--reproducible", "--resume")]
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}
     )
@@ -207,16 +172,6 @@ def test_a_killed_rank_is_started_again_by_torchrun_and_the_weights_come_out_the
     assert process.returncode == 0, said
     assert "going on from step" in said
     assert json.loads(answer.splitlines()[-1])["weights_sha256"] == alone["weights_sha256"]
-
-
-def without_micro_batch(processes: int, *words: str) -> subprocess.CompletedProcess[str]:
-    launch = [sys.executable]
-    if processes > 1:
-        launch += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
-        [*launch, "-m", "unmask", "pretrain", *words], capture_output=True, text=True, env=environment
-    )
 
 
 def test_without_a_micro_batch_processes_share_a_step_and_reproducible_weights_are_the_same_resumed_by_name_too(
@@ -236,8 +191,12 @@ def test_without_a_micro_batch_processes_share_a_step_and_reproducible_weights_a
         "--json",
     ]
     several, alone = (
-        without_micro_batch(count, str(data), "--out", str(tmp_path / f"run{count}"), "--reproducible", *small)
-        for count in (2, 1)
+        processes.run(
+            tmp_path / f"said{size}",
+            size,
+            ["pretrain", str(data), "--out", str(tmp_path / f"run{size}"), "--reproducible", *small],
+        )
+        for size in (2, 1)
     )
     assert several.returncode == alone.returncode == 0, several.stderr + alone.stderr
     digest = json.loads(alone.stdout)["weights_sha256"]
@@ -245,7 +204,7 @@ def test_without_a_micro_batch_processes_share_a_step_and_reproducible_weights_a
     run = tmp_path / "run2"
     assert json.loads((run / "run.json").read_text())["recipe"]["settings"]["micro_batch"] == 2
     shutil.rmtree(max((run / "checkpoints").iterdir()))
-    again = without_micro_batch(1, "--resume", str(run), "--json")
+    again = processes.run(tmp_path / "again", 1, ["pretrain", "--resume", str(run), "--json"])
     assert json.loads(again.stdout)["weights_sha256"] == digest, again.stderr
 
 
@@ -262,7 +221,8 @@ def test_what_is_wrong_is_one_line_once_however_many_processes_there_are(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notes").write_text("mine")
-    done = without_micro_batch(2, *(str(data) if word == "DATA" else word for word in words))
+    line = [*torchrun(), "-m", "unmask", "pretrain", *(str(data) if word == "DATA" else word for word in words)]
+    done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
     lines = [line for line in done.stderr.splitlines() if line.startswith("unmask: ")]
     assert done.returncode and len(lines) == 1 and said in lines[0], done.stderr
 
@@ -287,6 +247,5 @@ def test_everyone_begins_with_the_weights_of_the_first_process(tmp_path: Path) -
         "    total = world.total(*(float(weight.detach().sum()) for weight in weights))\n"
         "    print(total) if world.first else None\n"
     )
-    words = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    done = processes.run(tmp_path / "said", 2, [], script=script)
     assert done.stdout.split("\n")[0] == str([2 * 6.0, 2 * 6.0]), done.stderr
