@@ -114,13 +114,13 @@ def test_reading_a_run_takes_no_torch_and_no_training() -> None:
 def test_a_process_that_prepares_batches_takes_no_torch() -> None:
     modules = ["unmask.training.worker", "unmask.pretraining.batches", "unmask.tasks.classify.batches"]
     modules += ["unmask.tasks.similarity.batches", "unmask.tasks.retrieve.batches"]
-    assert loaded_by(modules, "torch transformers tokenizers daft pyarrow") == []
+    assert loaded_by(modules, "torch transformers tokenizers ray pyarrow") == []
 
 
 def test_training_loads_no_corpus_engine() -> None:
-    assert loaded_by(["unmask.pretraining.pretrain"], "daft lxml pyarrow matplotlib unmask.corpus") == []
+    assert loaded_by(["unmask.pretraining.pretrain"], "ray lxml pyarrow matplotlib unmask.corpus") == []
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
-    heavy = "torch transformers tokenizers daft pyarrow numpy rich tyro"
+    heavy = "torch transformers tokenizers ray pyarrow numpy rich tyro"
     assert loaded_by(["unmask", "unmask.cli"], heavy) == []

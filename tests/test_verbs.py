@@ -103,7 +103,7 @@ except SystemExit as leaving:
 
 
 def test_filling_loads_the_model_s_engine_and_no_other(make_model: Make) -> None:
-    engines = ["sklearn", "daft", "pyarrow", "pandas", "matplotlib", "lxml", "fastapi", "datasets", "tensorboard"]
+    engines = ["sklearn", "ray", "pyarrow", "pandas", "matplotlib", "lxml", "fastapi", "datasets", "tensorboard"]
     ours = [
         f"unmask.{room}" for room in ("training", "pretraining", "objectives", "corpus", "corruption", "evaluation")
     ]

@@ -74,11 +74,14 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def whole_directory(path: Path) -> Iterator[Path]:
-    """A directory that appears under its name only when the block has filled it without an error."""
+def whole_directory(path: Path, *, part_of: Path | None = None) -> Iterator[Path]:
+    """A directory that appears under its name only when the block has filled it without an error.
+
+    `part_of` is what a user knows it by, where it is made on the way to something else.
+    """
     aside = path.with_name(f".{path.name}.writing")
     shutil.rmtree(aside, ignore_errors=True)
-    with explain_disk_errors(path):
+    with explain_disk_errors(part_of or path):
         try:
             aside.mkdir(parents=True)
             yield aside

@@ -9,13 +9,13 @@ import sys
 import time
 from pathlib import Path
 
-import daft
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unmask.corpus.collect import CollectConfig, CollectedCorpus, clean_plan, collect_corpus
-from unmask.corpus.read import waves
+from unmask.corpus import collect, read_part
+from unmask.corpus.collect import CollectedCorpus, collect_corpus
+from unmask.corpus.engines.engine import Engine
+from unmask.corpus.settings import CollectConfig
 from unmask.errors import BadInput, Refused
 
 TEXTS = [f"This is document number {number}, and it is long enough." for number in range(400)]
@@ -47,7 +47,9 @@ def collected(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Collect
 def test_documents_stay_in_order_with_their_place(collected: CollectedCorpus, source: Path) -> None:
     train, valid = rows(collected.path, "train"), rows(collected.path, "valid")
     both = sorted([*train, *valid], key=lambda row: row["line"])  # type: ignore[arg-type, return-value]
-    expected = [{"text": text, "source": str(source), "line": 2 * n + 1} for n, text in enumerate(TEXTS)]
+    expected = [
+        {"text": text, "source": str(source), "line": 2 * n + 1, "number": n + 1} for n, text in enumerate(TEXTS)
+    ]
     assert both == expected
     assert train == [row for row in expected if row in train]
     assert {path.name for path in collected.path.iterdir()} == {"train", "valid"}
@@ -107,14 +109,98 @@ def test_the_fingerprint_is_of_the_documents_not_of_the_files(collected: Collect
     assert collected.fingerprint == hashlib.sha256(digests).hexdigest()
 
 
-def test_the_size_of_waves_changes_nothing(
-    collected: CollectedCorpus, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def contents(corpus: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(corpus)): path.read_bytes() for path in corpus.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Sources of several kinds, with spans, duplicates, broken lines, long documents and line ends of all sorts."""
+    folder = tmp_path_factory.mktemp("hostile")
+    lines = [json.dumps({"text": f"{text} {number % 300}"}) for number, text in enumerate(TEXTS)]
+    lines[7] = '{"text": broken'
+    lines[11] = json.dumps({"text": "It  is about New York, is it not?", "spans": [[13, 21, "entity"]]})
+    lines[250] = lines[249]
+    (folder / "a.jsonl").write_bytes("\r\n".join(lines).encode() + b'\n{"text": "b\xff"}\n')
+    texts = [*TEXTS[:150], "x", "\n".join(TEXTS[:90]) * 40, *TEXTS[100:]]
+    (folder / "b.txt").write_bytes("\n \t\n".join(texts).encode() + b"\n\n caf\xe9 au lait, as it was spelt then\n")
+    (folder / "c.csv").write_text("text\n" + "".join(f'"A row,\n{text}"\n' for text in TEXTS[:50]))
+    (folder / "d.txt.gz").write_bytes(gzip.compress("\n\n".join(TEXTS).encode()))
+    return [str(folder)]
+
+
+@pytest.fixture(scope="module")
+def whole(hostile: list[str], tmp_path_factory: pytest.TempPathFactory) -> CollectedCorpus:
+    return collect_corpus(
+        hostile, tmp_path_factory.mktemp("whole") / "corpus", config=CollectConfig(encoding="latin-1")
+    )
+
+
+@pytest.mark.parametrize(("part_bytes", "processes"), [(2_000, 1), (20_000, 2)])
+def test_neither_the_size_of_parts_nor_the_number_of_processes_changes_a_byte(
+    hostile: list[str], whole: CollectedCorpus, tmp_path: Path, part_bytes: int, processes: int
 ) -> None:
-    monkeypatch.setattr(waves, "WAVE", 5_000)
-    again = collect_corpus([str(source)], tmp_path / "corpus")
-    assert again.fingerprint == collected.fingerprint
-    for side in ("train", "valid"):
-        assert rows(again.path, side) == rows(collected.path, side)
+    again = collect_corpus(
+        hostile,
+        tmp_path / "corpus",
+        config=CollectConfig(encoding="latin-1"),
+        engine=Engine(processes=processes),
+        part_bytes=part_bytes,
+    )
+    assert contents(again.path) == contents(whole.path)
+    assert {**vars(again), "path": None} == {**vars(whole), "path": None}
+    assert (whole.counts["malformed"], whole.encodings, whole.kinds) == (1, {"latin-1": 2}, ("entity",))
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+
+
+def test_what_is_left_out_has_its_place_its_step_and_the_one_that_was_kept_for_it(whole: CollectedCorpus) -> None:
+    removed = pq.read_table(whole.path / "removed.parquet").to_pylist()
+    kept = {row["number"]: row for side in ("train", "valid") for row in rows(whole.path, side)}
+    assert len(removed) == whole.counts["short"] + whole.counts["duplicate"] > 300
+    numbers = [row["number"] for row in removed]
+    assert numbers == sorted(numbers) and sorted([*kept, *numbers]) == list(range(1, whole.counts["read"] + 1))
+    for row in removed:
+        if row["step"] == "duplicate":
+            twin = kept[row["twin"]]
+            assert (row["twin_source"], row["twin_line"], row["similarity"]) == (twin["source"], twin["line"], 1)
+            assert str(twin["text"])[:240] == row["excerpt"] and twin["number"] < row["number"]  # type: ignore[operator]
+        else:
+            assert (row["step"], row["twin"]) == ("short", None) and row["excerpt"] in ("x", "bÿ")
+
+
+def test_a_run_that_was_interrupted_goes_on_without_reading_again_what_was_read(
+    hostile: list[str], whole: CollectedCorpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = CollectConfig(encoding="latin-1")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(collect, "first_of_each", lambda digests: (_ for _ in ()).throw(KeyboardInterrupt))
+        collect_corpus(hostile, tmp_path / "corpus", config=config, part_bytes=20_000)
+    assert [path.name for path in tmp_path.iterdir()] == [".corpus.parts"]
+    monkeypatch.setattr(read_part, "CorpusReader", None)  # whoever reads, fails
+    again = collect_corpus(hostile, tmp_path / "corpus", config=config, part_bytes=20_000)
+    assert contents(again.path) == contents(whole.path)
+    assert [path.name for path in tmp_path.iterdir()] == ["corpus"]
+
+
+def test_killed_at_any_moments_it_ends_with_the_same_bytes(
+    hostile: list[str], whole: CollectedCorpus, tmp_path: Path
+) -> None:
+    prelude = "from functools import partial; from unmask.corpus.settings import CollectConfig\n"
+    prelude += "from unmask.corpus.engines.engine import Engine\n"
+    prelude += "collect_corpus = partial(collect_corpus, config=CollectConfig(encoding='latin-1'), part_bytes=8_000,"
+    prelude += "engine=Engine(processes=2))"
+    seen = []
+    for moment in (0.15, 0.9, 1.2):
+        with start(hostile[0], tmp_path / "corpus", prelude) as process:
+            time.sleep(moment)
+            process.kill()
+        assert not (tmp_path / "corpus").exists()
+        stage = tmp_path / ".corpus.parts"
+        seen.append(len([path for path in stage.glob("*") if not path.name.startswith(".")]))
+    assert seen == sorted(seen)
+    config = CollectConfig(encoding="latin-1")
+    again = collect_corpus(hostile, tmp_path / "corpus", config=config, part_bytes=8_000, engine=Engine(processes=2))
+    assert contents(again.path) == contents(whole.path)
 
 
 def test_documents_that_are_added_move_none_of_those_already_there(collected: CollectedCorpus, tmp_path: Path) -> None:
@@ -172,15 +258,6 @@ def test_a_setting_that_cannot_be_is_named(field: str, value: float) -> None:
         CollectConfig(**{field: value})
 
 
-def test_the_plan_is_columns_in_and_columns_out() -> None:
-    raw = pa.table({"text": ["Cafe\u0301  au lait\x00", ""], "source": ["a", "b"], "line": [1, 2]})
-    table = clean_plan(daft.from_arrow(raw)).to_pydict()
-    assert table["text"] == ["Café au lait", ""]
-    assert table["characters"] == [12, 0]
-    assert table["digest"][1] == hashlib.blake2b(b"", digest_size=16).digest()
-    assert (table["source"], table["line"]) == (["a", "b"], [1, 2])
-
-
 RUN = """
 import signal, sys
 from pathlib import Path
@@ -213,7 +290,7 @@ def test_an_interrupted_run_leaves_nothing_that_looks_complete(tmp_path: Path, e
         process.send_signal(ending)
         assert process.wait() == -ending
     left = [path.name for path in tmp_path.iterdir()]
-    assert left == ([] if ending == signal.SIGINT else [".corpus.writing"])
+    assert left == ([] if ending == signal.SIGINT else [".corpus.parts"])
     if left:  # what a killed run leaves does not stand in the way of the next
         collect_corpus([str(write(tmp_path / "a.txt", TEXTS))], tmp_path / "corpus")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "corpus"]
@@ -228,12 +305,6 @@ def test_a_full_disk_is_one_line_that_names_the_place(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["large.txt"]
 
 
-def test_daft_reports_to_nobody() -> None:
-    ask = "import unmask.corpus.collect; from daft.scarf_telemetry import opted_out; print(opted_out())"
-    answer = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
-    assert answer.stdout == "True\n"
-
-
 def test_spans_go_with_their_documents_and_their_column_is_there_only_with_them(tmp_path: Path) -> None:
     lines = [{"text": f"  Document  {n} is of\tNew  York."} for n in range(40)]
     begin = lines[7]["text"].index("New")
@@ -243,7 +314,7 @@ def test_spans_go_with_their_documents_and_their_column_is_there_only_with_them(
     result = collect_corpus([str(tmp_path / "in.jsonl")], tmp_path / "corpus")
     assert (result.kinds, result.counts["malformed"]) == (("entity",), 1)
     kept = [*rows(tmp_path / "corpus", "train"), *rows(tmp_path / "corpus", "valid")]
-    assert len(kept) == 39 and all(set(row) == {"text", "source", "line", "spans"} for row in kept)
+    assert len(kept) == 39 and all(set(row) == {"text", "source", "line", "number", "spans"} for row in kept)
     (marked,) = (row for row in kept if row["spans"])
     (span,) = marked["spans"]  # type: ignore[misc]
     assert marked["line"] == 8 and str(marked["text"])[span["start"] : span["end"]] == "New York"

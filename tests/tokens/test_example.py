@@ -75,7 +75,7 @@ def test_an_apostrophe_is_avoided_where_it_can_be(tmp_path: Path) -> None:
 def test_making_an_example_loads_neither_torch_nor_a_corpus_engine(data: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from unmask.tokens.example import example_blank\n"
-        "assert example_blank(Path(sys.argv[1])); print({'torch', 'daft', 'transformers'} & set(sys.modules))"
+        "assert example_blank(Path(sys.argv[1])); print({'torch', 'ray', 'transformers'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script, str(data)], capture_output=True, text=True)
     assert done.stdout.strip() == "set()", done.stdout + done.stderr

@@ -1,62 +1,43 @@
 """The way from sources to clean documents on disk: read, clean, deduplicate, split.
 
-    sources ─read─▶ waves ─plan: clean, digest─▶ staged ─dedup, split─▶ train/*.parquet, valid/*.parquet
+    sources ─cut─▶ parts ─read_part, each for itself─▶ staged parts ─decide─▶ sift ─▶ train/*.parquet, valid/*.parquet
+                                                                                      removed.parquet
 
-The plan is written in Daft. It runs once for every wave, because Daft's embedded engine (0.7) takes in all a
-source gives before it gives anything back; so memory holds a few waves however large the corpus is, and a
-wave is read while the one before it is cleaned. What stays and on which side is then told from 16 bytes a
-document. On a cluster the plan is the same and only what feeds it differs: it holds no state.
+Everything that is done to a document alone is done in `read_part`, by any number of processes on any number of
+machines. Everything that takes the others into account (which was first, and on which side it is) is decided here, from
+16 bytes a document, in reading order. So who reads, how many and in what portions changes no byte; and a run that was
+interrupted goes on with the parts that are not there yet.
 """
 
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
-import daft
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from daft import DataFrame, DataType, Series, col
 
-from unmask.corpus.clean import clean_texts
-from unmask.corpus.dedup import Digests, digest_texts, first_occurrences
-from unmask.corpus.marks import MARKS_TYPE, move_marks
-from unmask.corpus.parquet_writer import SCHEMA, SCHEMA_WITH_SPANS, DocumentWriter
-from unmask.corpus.read.encodings import UTF8, check_encoding
+from unmask.corpus.dedup import Digests, first_of_each
+from unmask.corpus.engines.engine import Engine, run_parts
+from unmask.corpus.parquet_writer import LANGUAGE, SCHEMA, STAGED, DocumentWriter
+from unmask.corpus.parts import Part, cut_parts, part_size
 from unmask.corpus.read.find import TextSource, find_sources
-from unmask.corpus.read.waves import CorpusReader
+from unmask.corpus.read.waves import OnBytes
+from unmask.corpus.read_part import QUARANTINE, REMOVED, PartSummary, read_digests, read_part
+from unmask.corpus.removed import RemovedWriter
+from unmask.corpus.settings import CollectConfig
 from unmask.corpus.split import held_out
+from unmask.corpus.staged import KeptTwins, StagedPart, join_quarantines, staging, staging_place
 from unmask.errors import BadInput, Refused
 from unmask.files import whole_directory
 from unmask.progress import task
-from unmask.records import SPAN_KINDS, Flags
-
-Result = TypeVar("Result")
-
-
-@dataclass(frozen=True, kw_only=True)
-class CollectConfig:
-    """What counts as a document, and how much of the corpus is held out."""
-
-    field: str = "text"  # where JSONL, CSV and parquet have their text
-    min_characters: int = 20  # shorter documents are left out
-    valid: float = 0.01  # the fraction held out for validation
-    encoding: str = UTF8  # of what is not UTF-8 among text, JSONL, CSV, Markdown and HTML
-
-    def __post_init__(self) -> None:
-        if not 0 < self.valid < 1:
-            raise BadInput(f"valid is {self.valid}: give a fraction between 0 and 1, such as 0.01")
-        if self.min_characters < 1:
-            raise BadInput(f"min_characters is {self.min_characters}: give 1 or more")
-        check_encoding(self.encoding)
+from unmask.records import SPAN_KINDS, Flags, Integers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,41 +55,79 @@ class CollectedCorpus:
     formats: dict[str, int]  # how many files were of each, most first
     encodings: dict[str, int]  # other than UTF-8: how many files were read in them
     passed_over: dict[str, int]  # files of a folder or a glob that were not read, by suffix or reason, most first
+    dropped: dict[str, int] = field(default_factory=dict)  # documents left out by each rule, most first
+    changed: dict[str, int] = field(default_factory=dict)  # documents that each rule changed, most first
+    languages: dict[str, int] = field(default_factory=dict)  # documents in each, where the text told it, most first
 
 
-def collect_corpus(sources: Sequence[str], out: Path, *, config: CollectConfig | None = None) -> CollectedCorpus:
-    """Read, clean, deduplicate and split; `out` is there when all of it is done, and not before."""
+@dataclass(frozen=True)
+class Decision:
+    """What is decided over all documents that may stay, from their digests."""
+
+    twins: Integers  # N, of each the number of the one that is kept for it; its own where that is itself
+    is_valid: Flags  # N, held out
+
+    @property
+    def stays(self) -> Flags:
+        """N, the documents that are kept."""
+        flags: Flags = self.twins == np.arange(len(self.twins))
+        return flags
+
+
+def collect_corpus(
+    sources: Sequence[str],
+    out: Path,
+    *,
+    config: CollectConfig | None = None,
+    engine: Engine | None = None,
+    stage: Path | None = None,
+    part_bytes: int | None = None,
+) -> CollectedCorpus:
+    """Read, clean, deduplicate and split; `out` is there when all of it is done, and not before.
+
+    `stage` is the folder for parts on the way, where whoever calls keeps one for longer than this.
+    """
+    if stage is None:
+        _check_absent(out)
+        with staging(staging_place(out)) as own:
+            return collect_corpus(sources, out, config=config, engine=engine, stage=own, part_bytes=part_bytes)
     config = config or CollectConfig()
     passed_over: dict[str, str] = {}
     files = [replace(file, encoding=config.encoding) for file in find_sources(sources, passed_over.__setitem__)]
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
-        raise Refused(f"{out}: is already there; remove it, or name another place")
+    parts = _read_parts(cut_parts(files, part_bytes or part_size(files)), config, stage, out, engine or Engine())
+    counts = _sums(parts)
+    digests = np.concatenate([np.empty((0, 2), np.uint64), *(read_digests(part.folder) for part in parts)])
+    if not len(digests):
+        raise BadInput(_nothing_left(files, counts, config, parts))
+    decision = _decide(digests, config)
+    kinds = {kind for part in parts for kind in part.summary.kinds}
+    languages = _added(part.summary.languages for part in parts)
     with whole_directory(out) as folder:
-        reader = CorpusReader(files, config.field, folder / "quarantine.jsonl")
-        stage = folder / "staged.parquet"
-        digests, empty, short = _stage_documents(reader.waves(), stage, config.min_characters)
-        counts = {"read": reader.documents_read, "malformed": reader.malformed_records, "empty": empty, "short": short}
-        if not len(digests):
-            raise BadInput(_nothing_left(files, counts, config, reader.first_problem))
-        stays = first_occurrences(digests)
-        is_valid = np.zeros_like(stays)
-        is_valid[stays] = held_out(digests[stays], config.valid)
-        schema = SCHEMA_WITH_SPANS if reader.kinds else SCHEMA
-        train, valid = _sift(stage, schema, {folder / "train": stays & ~is_valid, folder / "valid": is_valid})
-        stage.unlink()
+        join_quarantines(parts, folder / QUARANTINE)
+        schema = pa.schema([*SCHEMA, *([STAGED.field("spans")] if kinds else []), *(LANGUAGE if languages else ())])
+        train, valid = _sift(parts, decision, folder, schema)
+    stays = decision.stays
     return CollectedCorpus(
         path=out,
         files=len(files),
-        bytes_read=reader.bytes,
+        bytes_read=sum(part.summary.bytes for part in parts),
         counts=counts | {"duplicate": int((~stays).sum()), "train": train.rows, "valid": valid.rows},
         text_bytes={"train": train.text_bytes, "valid": valid.text_bytes},
         fingerprint=hashlib.sha256(digests[stays].astype(">u8").tobytes()).hexdigest(),
-        kinds=tuple(kind for kind in SPAN_KINDS if kind in reader.kinds),
-        pages_without_text=reader.pages_without_text,
+        kinds=tuple(kind for kind in SPAN_KINDS if kind in kinds),
+        pages_without_text=sum(part.summary.pages_without_text for part in parts),
         formats=dict(Counter(file.format for file in files).most_common()),
-        encodings=dict(reader.encodings),
+        encodings=dict(Counter({k: v for part in parts for k, v in part.summary.encodings.items()}.values())),
         passed_over=_kinds_passed_over(passed_over, files),
+        dropped=dict(_added(part.summary.dropped for part in parts).most_common()),
+        changed=dict(_added(part.summary.changed for part in parts).most_common()),
+        languages=dict(languages.most_common()),
     )
+
+
+def _check_absent(out: Path) -> None:
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise Refused(f"{out}: is already there; remove it, or name another place")
 
 
 def _kinds_passed_over(kinds: dict[str, str], files: Sequence[TextSource]) -> dict[str, int]:
@@ -117,90 +136,86 @@ def _kinds_passed_over(kinds: dict[str, str], files: Sequence[TextSource]) -> di
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-@daft.func.batch(return_dtype=DataType.string())
-def _clean(text: Series) -> pa.Array:
-    return clean_texts(text.to_arrow())
+def _read_parts(parts: list[Part], config: CollectConfig, stage: Path, out: Path, engine: Engine) -> list[StagedPart]:
+    """Every part read, in order; those that an interrupted run has read are not read again."""
+    keys = {part.key(config.of_documents()) for part in parts}
+    for entry in stage.iterdir():
+        if entry.name not in keys:  # of other sources or settings, or half-written
+            shutil.rmtree(entry, ignore_errors=True)
+    work = partial(_read_part, config=config, folder=stage.absolute(), out=out)
+    with task("Reading", total=sum(part.size for part in parts) / 1e6 or None) as step:
+        step(0, note=f"{len(parts):,} parts")
+        folders = run_parts(work, parts, engine, lambda count, documents: step(count / 1e6))
+        staged: list[StagedPart] = []
+        begin = read = lines = 0
+        for part, folder in zip(parts, folders, strict=True):
+            lines = lines if part.sources[0].start else 0
+            summary = PartSummary.of(folder)
+            staged.append(StagedPart(folder, summary, begin, read, lines))
+            begin, read, lines = begin + summary.kept, read + summary.read, lines + summary.lines
+        step(0, note=f"{read:,} documents")
+    return staged
 
 
-@daft.func.batch(return_dtype=DataType.binary())
-def _digest(text: Series) -> pa.Array:
-    return digest_texts(text.to_arrow())
+def _read_part(part: Part, report: OnBytes, *, config: CollectConfig, folder: Path, out: Path) -> Path:
+    return read_part(part, config, folder, out, report)
 
 
-@daft.func.batch(return_dtype=DataType.from_arrow_type(MARKS_TYPE))
-def _move_spans(text: Series, spans: Series) -> pa.Array:
-    return move_marks(text.to_arrow(), spans.to_arrow())
+def _added(counters: Iterator[Counter[str]]) -> Counter[str]:
+    return sum(counters, Counter[str]())
 
 
-def clean_plan(documents: DataFrame) -> DataFrame:
-    """Raw documents (text, source, line, and perhaps spans) to clean ones, with their lengths and digests."""
-    if "spans" in documents.column_names:
-        # Under names of their own: Daft 0.7 puts a function that overwrites a column before those that read it.
-        documents = documents.with_column("moved", _move_spans(col("text"), col("spans")))
-        documents = documents.with_column("clean", _clean(col("text")))
-        documents = documents.select("source", "line", spans=col("moved"), text=col("clean"))
-    else:
-        documents = documents.with_column("text", _clean(col("text")))
-    return documents.with_column("characters", col("text").length()).with_column("digest", _digest(col("text")))
+def _sums(parts: Sequence[StagedPart]) -> dict[str, int]:
+    """What happened to how many documents when they were read."""
+    steps = _added(part.summary.steps for part in parts)
+    counts = {name: sum(getattr(part.summary, name) for part in parts) for name in ("read", "malformed")}
+    counts |= {step: steps[step] for step in ("empty", "short")}
+    return counts | ({"dropped": steps["rule"]} if steps["rule"] else {})
 
 
-def _stage_documents(waves: Iterable[pa.Table], path: Path, min_characters: int) -> tuple[Digests, int, int]:
-    """Clean documents to a file, in order; their digests, and how many were empty and how many short."""
-    digests: list[Digests] = []
-    empty = short = 0
-    with pq.ParquetWriter(path, SCHEMA_WITH_SPANS, compression="lz4") as writer:
-
-        def work(wave: pa.Table) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-            table = clean_plan(daft.from_arrow(wave)).to_arrow()
-            long_enough = table.filter(pc.field("characters") >= min_characters)
-            if "spans" not in table.column_names:
-                long_enough = long_enough.append_column("spans", pa.nulls(len(long_enough), MARKS_TYPE))
-            writer.write_table(long_enough.select(SCHEMA_WITH_SPANS.names).cast(SCHEMA_WITH_SPANS))
-            return table["characters"], long_enough["digest"]
-
-        for characters, digest_column in _read_ahead(work, waves):
-            empty += pc.sum(pc.equal(characters, 0)).as_py()
-            short += len(characters) - len(digest_column)
-            digests.append(np.frombuffer(b"".join(digest_column.to_pylist()), dtype=">u8").astype(np.uint64))
-    return np.concatenate([np.empty(0, np.uint64), *digests]).reshape(-1, 2), empty, short - empty
+def _decide(digests: Digests, config: CollectConfig) -> Decision:
+    twins = first_of_each(digests)
+    stays = twins == np.arange(len(twins))
+    is_valid = np.zeros(len(digests), dtype=np.bool_)
+    is_valid[stays] = held_out(digests[stays], config.valid)
+    return Decision(twins, is_valid)
 
 
-def _read_ahead(work: Callable[[pa.Table], Result], waves: Iterable[pa.Table]) -> Iterator[Result]:
-    """What `work` makes of each wave, in order, a wave being read while the one before it is worked on."""
-    with ThreadPoolExecutor(1) as worker:
-        before: Future[Result] | None = None
-        for wave in waves:
-            future = worker.submit(work, wave)
-            if before is not None:
-                yield before.result()
-            before = future
-        if before is not None:
-            yield before.result()
-
-
-def _sift(stage: Path, schema: pa.Schema, flags: dict[Path, Flags]) -> list[DocumentWriter]:
-    """The staged documents that are flagged for a folder, written there in order."""
+def _sift(
+    parts: Sequence[StagedPart], decision: Decision, folder: Path, schema: pa.Schema
+) -> tuple[DocumentWriter, DocumentWriter]:
+    """Every document where it belongs, in order: to train on, held out, or removed with the one that is kept."""
+    stays = decision.stays
+    twins = KeptTwins.of(parts, np.unique(decision.twins[~stays]))
     with ExitStack() as stack:
-        writers = [(stack.enter_context(DocumentWriter(folder, schema)), stays) for folder, stays in flags.items()]
-        file = stack.enter_context(pq.ParquetFile(stage, pre_buffer=False))
-        step = stack.enter_context(task("Sifting", total=file.metadata.num_rows))
-        row = 0
-        for group in range(file.num_row_groups):
-            table = file.read_row_group(group, columns=schema.names)
-            for writer, stays in writers:
-                writer.add(table.filter(pa.array(stays[row : row + table.num_rows])))
-            row += table.num_rows
-            step(table.num_rows, note="documents")
-        return [writer for writer, _ in writers]
+        train, valid = (stack.enter_context(DocumentWriter(folder / split, schema)) for split in ("train", "valid"))
+        removed = stack.enter_context(RemovedWriter(folder / REMOVED))
+        step = stack.enter_context(task("Sifting", total=len(stays)))
+        for part in parts:
+            gone = [part.removed()]
+            row = part.begin
+            for table in part.tables(schema.names):
+                rows = slice(row, row + len(table))
+                train.add(table.filter(pa.array(stays[rows] & ~decision.is_valid[rows])))
+                valid.add(table.filter(pa.array(decision.is_valid[rows])))
+                gone.append(twins.removed(table.filter(pa.array(~stays[rows])), decision.twins[rows][~stays[rows]]))
+                row += len(table)
+                step(len(table), note="documents")
+            removed.add(pa.concat_tables(gone).sort_by("number"))
+    return train, valid
 
 
-def _nothing_left(files: Sequence[TextSource], counts: dict[str, int], config: CollectConfig, problem: str) -> str:
+def _nothing_left(
+    files: Sequence[TextSource], counts: dict[str, int], config: CollectConfig, parts: Sequence[StagedPart]
+) -> str:
+    problem = next(filter(None, (part.problem for part in parts)), "")
     if not counts["read"] and not problem:
         others = f", nor in {len(files) - 1:,} others" if len(files) > 1 else ""
         return f"{files[0].name}: no text in it{others}: nothing, or nothing but blank lines"
     short = f"{counts['short']} shorter than {config.min_characters} characters"
     malformed = f"{counts['malformed']} malformed" + (f" (first {problem})" if problem else "")
+    dropped = f", {counts['dropped']} dropped by rules" if "dropped" in counts else ""
     return (
         f"no document is left of {counts['read']} read from {len(files)} file{'s' * (len(files) != 1)}: "
-        f"{malformed}, {counts['empty']} empty, {short}"
+        f"{malformed}, {counts['empty']} empty, {short}{dropped}"
     )

@@ -72,14 +72,18 @@ def marks_column(marks: Iterable[Sequence[Mark] | None]) -> pa.Array:
     return pa.array(rows, MARKS_TYPE)
 
 
+def marks_of(column: pa.Array | pa.ChunkedArray) -> list[tuple[Mark, ...]]:
+    """The spans of each text in such a column."""
+    return [tuple(tuple(mark.values()) for mark in marks or ()) for marks in column.to_pylist()]
+
+
 def move_marks(texts: pa.Array, marks: pa.Array) -> pa.Array:
     """The spans of raw texts, in their clean ones; of a span that is nothing but space, nothing is left.
 
     >>> move_marks(pa.array(["She flew to  New York."]), marks_column([[(13, 21, "entity")]])).to_pylist()
     [[{'start': 12, 'end': 20, 'kind': 'entity'}]]
     """
-    rows = ([tuple(mark.values()) for mark in text_marks or ()] for text_marks in marks.to_pylist())
-    pairs = zip(texts.to_pylist(), rows, strict=True)
+    pairs = zip(texts.to_pylist(), marks_of(marks), strict=True)
     return marks_column(_move_text_marks(text, text_marks) if text_marks else None for text, text_marks in pairs)
 
 

@@ -15,8 +15,11 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerFast
 
-from unmask.corpus.collect import CollectConfig, CollectedCorpus, collect_corpus
+from unmask.corpus.collect import CollectedCorpus, collect_corpus
+from unmask.corpus.engines.engine import Engine
 from unmask.corpus.read.find import estimate_text_bytes, find_sources
+from unmask.corpus.settings import CollectConfig
+from unmask.corpus.staged import staging, staging_place
 from unmask.errors import BadInput, Refused
 from unmask.files import check_writable, whole_directory
 from unmask.progress import task
@@ -62,10 +65,12 @@ class PrepareSettings:
                 raise BadInput(f"{name} is {value}: give 1 or more")
 
 
-def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **fields: Any) -> Prepared:
+def prepare(
+    sources: Sequence[str], out: Path, *, overwrite: bool = False, engine: Engine | None = None, **fields: Any
+) -> Prepared:
     """Make a data directory of raw text; `out` is there when all of it is done, and not before.
 
-    The settings are the fields of `PrepareSettings`.
+    The settings are the fields of `PrepareSettings`. The engine reads the sources, and changes no byte of the result.
     """
     start = perf_counter()
     settings = PrepareSettings(**fields)
@@ -84,10 +89,11 @@ def prepare(sources: Sequence[str], out: Path, *, overwrite: bool = False, **fie
     _check_free(out, overwrite)
     # With what is written on the way, a data directory takes about the bytes of its text: 0.98 for English.
     check_writable(out, beside=True, needed=estimate_text_bytes(found))
-    with whole_directory(target) as folder:
-        corpus = collect_corpus(sources, folder / "documents", config=config)
-        if (quarantine := folder / "documents" / "quarantine.jsonl").exists():
-            quarantine.rename(folder / "quarantine.jsonl")
+    with staging(staging_place(target)) as stage, whole_directory(target) as folder:
+        corpus = collect_corpus(sources, folder / "documents", config=config, engine=engine, stage=stage)
+        for name in ("quarantine.jsonl", "removed.parquet"):
+            if (folder / "documents" / name).exists():
+                (folder / "documents" / name).rename(folder / name)
         tokenizer = foreign or _trained_tokenizer(folder / "documents" / "train", settings)
         save_tokenizer(tokenizer, folder / "tokenizer")
         finders = {kind: finders.get(kind, []) for kind in SPAN_KINDS if kind in {*finders, *corpus.kinds}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from unmask.errors import BadInput
 from unmask.results import Prepared, TokenizerSweep, Verified
@@ -27,12 +28,16 @@ def prepare(
     segmenter: str | None = None,
     languages: str | None = None,
     overwrite: bool = False,
+    processes: int | None = None,
+    engine: Literal["local", "ray"] = "local",
+    ray_address: str | None = None,
 ) -> Prepared:
     """Make a data directory of raw text.
 
     Reads text (a paragraph per line, a blank line between documents), JSONL, CSV, parquet, Markdown and HTML, and with
     pip install 'unmask[office]' PDF and docx, plain or compressed (.gz, .zst, .xz); cleans it, sets documents aside to
     measure on, trains a tokenizer and encodes. JSONL may mark entities and phrases: "spans": [[start, end, "entity"]].
+    Interrupted, the same command goes on with what was not read yet.
 
     Args:
         sources: Files, folders, globs, - for standard input, or builtin: the documentation on this machine.
@@ -50,7 +55,11 @@ def prepare(
         segmenter: What cuts text into words, if not the tokenizer: module:function, such as jieba:cut.
         languages: Tell languages by file (en.txt, de.txt) or folder, for xlm-r; the tokenizer learns from all alike.
         overwrite: Replace what is already in the data directory.
+        processes: How many processes read; as many as there are cores, if not given. The result is the same.
+        engine: Who reads: processes of this machine, or a Ray cluster (pip install 'unmask[ray]') to the same bytes.
+        ray_address: The cluster: auto, or host:port; a Ray of this machine's own, if not given.
     """
+    from unmask.corpus.engines.engine import Engine
     from unmask.tokens.prepare import prepare as run
 
     if not sources:
@@ -71,6 +80,7 @@ def prepare(
         segmenter=segmenter,
         languages=languages,
         overwrite=overwrite,
+        engine=Engine(kind=engine, processes=processes, ray_address=ray_address),
     )
 
 

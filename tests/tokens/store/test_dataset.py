@@ -14,7 +14,7 @@ from unmask.errors import BadInput
 from unmask.files import SEAL, with_seal, write_json
 from unmask.tokens.store.dataset import Dataset
 
-ENGINES = ("daft", "lxml", "zstandard", "pyarrow", "transformers", "torch")
+ENGINES = ("ray", "lxml", "zstandard", "pyarrow", "transformers", "torch")
 
 
 def loaded(code: str, data: Path) -> list[str]:
@@ -33,7 +33,7 @@ def test_opening_data_and_reading_its_tokens_loads_no_engine(data: Path) -> None
 
 def test_text_and_tokenizer_are_read_without_the_corpus_engine(data: Path) -> None:
     code = "data.vocabulary, data.segmenter(), next(data.texts('valid')), data.sample('train', 100)"
-    assert not {"daft", "lxml", "zstandard"} & set(loaded(code, data))
+    assert not {"ray", "lxml", "zstandard"} & set(loaded(code, data))
 
 
 def test_tokens_per_byte_are_those_of_the_held_out_text_whether_the_manifest_knows_its_bytes_or_not(

@@ -97,8 +97,17 @@ def open_source(source: TextSource) -> Iterator[tuple[io.BufferedReader, ByteRea
         yield io.BufferedReader(stream, BUFFER), stream
         return
     with Path(source.name).open("rb", buffering=0) as file:
-        stream = ByteReader(file.read, source.compression, _recoder(source))
+        file.seek(source.start)
+        stream = ByteReader(_read_stretch(file, source), source.compression, _recoder(source))
         yield io.BufferedReader(stream, BUFFER), stream
+
+
+def _read_stretch(file: io.FileIO, source: TextSource) -> Callable[[int], bytes]:
+    """What reads no further than a source goes."""
+    end = source.end
+    if end is None:
+        return file.read
+    return lambda size: file.read(min(size, end - file.tell()))
 
 
 def _recoder(source: TextSource) -> Recoder | None:

@@ -67,7 +67,7 @@ class Recoder:
         declared = declared_encoding(first) if self._html else None
         if declared and declared.lower() not in ("utf-8", "utf8"):
             yield from chunks
-        elif _keeps_ascii(self._encoding):
+        elif keeps_ascii(self._encoding):
             yield from self._lines(chunks)
         elif _begins_as_utf8(first, self._encoding):
             yield from chunks
@@ -125,10 +125,10 @@ def _is_valid(data: bytes) -> bool:
     return True
 
 
-def _keeps_ascii(encoding: str) -> bool:
+def keeps_ascii(encoding: str) -> bool:
     """Whether each byte of ASCII is that character, so that a line ends where one of UTF-8 does.
 
-    >>> [_keeps_ascii(name) for name in ("latin-1", "shift_jis", "utf-16", "cp037", "iso2022_jp")]
+    >>> [keeps_ascii(name) for name in ("latin-1", "shift_jis", "utf-16", "cp037", "iso2022_jp")]
     [True, True, False, False, False]
     """
     try:

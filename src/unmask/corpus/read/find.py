@@ -62,13 +62,20 @@ class TextSource:
     compression: str | None = None
     named: bool = True  # given as an argument, rather than found in a folder or by a glob
     encoding: str = UTF8  # of its text, where the format does not say
+    start: int = 0  # the stretch of it that is read, in bytes
+    end: int | None = None  # none: to where it ends
 
     @property
     def size(self) -> int:
-        """Bytes on disk, or 0 for standard input, of which nothing is known beforehand."""
+        """Bytes on disk, or 0 for standard input, of which nothing is known beforehand, and for what has vanished."""
         if self.format == "builtin":
             return builtin.source_bytes()
-        return 0 if self.format == "stdin" else Path(self.name).stat().st_size
+        if self.end is not None:
+            return self.end - self.start
+        try:
+            return 0 if self.format == "stdin" else Path(self.name).stat().st_size - self.start
+        except OSError:
+            return 0
 
 
 def estimate_text_bytes(sources: Sequence[TextSource]) -> int:

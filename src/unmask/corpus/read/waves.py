@@ -1,46 +1,54 @@
-"""Reading a whole corpus: every source in order, documents gathered in waves, the malformed set aside.
+"""Reading sources: one after the other, documents gathered in waves, the malformed set aside.
 
-A wave is a table of `WAVE` characters or a little more: what is in memory at a time, however large the
-corpus. The quarantine is a JSON line for each malformed record: source, line, reason, and how it begins.
+A wave is a table of `WAVE` characters or a little more: what is in memory at a time, however large a
+source. The quarantine is a JSON line for each malformed record: source, line, reason, and how it begins.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import pyarrow as pa
 
 from unmask.corpus.marks import marks_column
-from unmask.corpus.parquet_writer import SCHEMA
+from unmask.corpus.parquet_writer import RAW
 from unmask.corpus.read.find import EXTRA_MODULES, TextSource
 from unmask.corpus.read.formats import Malformed, Recoded, TextlessPages
 from unmask.corpus.read.office import SCANNED, end_idle_workers
 from unmask.corpus.read.reader import read_source
 from unmask.errors import BadInput
-from unmask.progress import task
 from unmask.records import Document
 
 WAVE = 4 << 20  # characters
 
 
+OnBytes = Callable[[int, int], object]  # hears of bytes as they come from the disk, and of documents read so far
+
+
 class CorpusReader:
     """Reads sources in waves, and counts what came in."""
 
-    def __init__(self, sources: Sequence[TextSource], field: str, quarantine: Path) -> None:
+    def __init__(
+        self,
+        sources: Sequence[TextSource],
+        field: str,
+        quarantine: Path,
+        on_bytes: OnBytes = lambda count, documents: None,
+    ) -> None:
         self.documents_read = 0
         self.malformed_records = 0
         self.bytes = 0  # from the disk, compressed as they were
         self.pages_without_text = 0  # of PDF files
-        self.encodings: Counter[str] = Counter()  # other than UTF-8: files that were read in them
-        self.first_problem = ""
+        self.encodings: dict[str, str] = {}  # other than UTF-8, by source
+        self.first_problem: Malformed | None = None
         self.kinds: set[str] = set()  # of the spans that are marked
         self._sources = sources
         self._field = field
         self._quarantine = quarantine
+        self._on_bytes = on_bytes
 
     def waves(self) -> Iterator[pa.Table]:
         """Tables of raw documents: text, source, line, and spans where some are marked."""
@@ -62,32 +70,28 @@ class CorpusReader:
             yield _document_table(documents)
 
     def _documents(self) -> Iterator[Document]:
-        megabytes = sum(source.size for source in self._sources) / 1e6
-        with task("Reading", total=megabytes or None) as step:
+        def on_bytes(count: int) -> None:
+            self.bytes += count
+            self._on_bytes(count, self.documents_read)
 
-            def on_bytes(count: int) -> None:
-                self.bytes += count
-                step(count / 1e6, note=f"{self.documents_read:,} documents")
-
-            for source in self._sources:
-                for record in read_source(source, self._field, on_bytes):
-                    if isinstance(record, Malformed):
-                        self._set_aside(record, source)
-                    elif isinstance(record, TextlessPages):
-                        self._count_pages(record)
-                    elif isinstance(record, Recoded):
-                        self.encodings[record.encoding] += 1
-                    else:
-                        self.documents_read += 1
-                        self.kinds.update(kind for _, _, kind in record.marks)
-                        yield record
+        for source in self._sources:
+            for record in read_source(source, self._field, on_bytes):
+                if isinstance(record, Malformed):
+                    self._set_aside(record, source)
+                elif isinstance(record, TextlessPages):
+                    self._count_pages(record)
+                elif isinstance(record, Recoded):
+                    self.encodings[record.source] = record.encoding
+                else:
+                    self.documents_read += 1
+                    self.kinds.update(kind for _, _, kind in record.marks)
+                    yield record
 
     def _set_aside(self, record: Malformed, source: TextSource) -> None:
-        place = f"{record.source}:{record.line}" if record.line else record.source
         if source.named and not record.line and source.format not in EXTRA_MODULES:
-            raise BadInput(f"{place}: {record.reason}")
+            raise BadInput(f"{record.source}: {record.reason}")
         self.malformed_records += 1
-        self.first_problem = self.first_problem or f"{place}: {record.reason}"
+        self.first_problem = self.first_problem or record
         self._quarantine_line(record)
 
     def _count_pages(self, record: TextlessPages) -> None:
@@ -106,7 +110,7 @@ def _document_table(documents: list[Document]) -> pa.Table:
     # A file name may be bytes that are no text; where it is shown, they are spelled out.
     sources = [document.source.encode(errors="backslashreplace") for document in documents]
     texts, lines = [document.text for document in documents], [document.line for document in documents]
-    table = pa.table([texts, pa.array(sources).cast(pa.string()), lines], schema=SCHEMA)
+    table = pa.table([texts, pa.array(sources).cast(pa.string()), lines], schema=RAW)
     if any(document.marks for document in documents):
         return table.append_column("spans", marks_column(document.marks for document in documents))
     return table

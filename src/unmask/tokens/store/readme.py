@@ -34,11 +34,12 @@ alone, so it stays there when documents are added.
 | path | what it is |
 |---|---|
 | `manifest.json` | what was read and left out, the settings, the size and SHA-256 of every file |
-| `documents/train/`, `documents/valid/` | the clean text: `text`, and the `source` and `line` it comes from |
+| `documents/train/`, `documents/valid/` | the clean text: `text`, `source` and `line`, and its `number` of all read |
 | `tokenizer/` | the tokenizer, for `AutoTokenizer.from_pretrained` of transformers 4.57 and 5 |
 | `train/`, `valid/` | the same documents in the same order, as tokens |
 | `train/counts.npy` | how often each token id occurs in `train` |
 {marked}| `quarantine.jsonl` | what could not be read: file, line and reason; absent when there was nothing |
+| `removed.parquet` | what was left out: place, step, and what was kept instead; absent when there was nothing |
 | `collocations.txt`, `entities.txt` | what belongs together, once a training has mined it: yours to edit |
 
 The tokens are numpy arrays in shards. A document never crosses two shards, and has no special tokens around it.

@@ -1,0 +1,1 @@
+"""What runs a function over parts: processes of this machine, or the tasks of a Ray cluster."""
