@@ -38,15 +38,12 @@ ELSEWHERE = {
     "__main__.py": "test_cli.py: the command line in a process of its own",
     "console/vocabulary.py": "planning/test_vocabulary.py: its page",
     "console/layout.py": "console/: every page is drawn with it",
-<<<<<<< HEAD
     "corpus/rules/ruling.py": "corpus/rules/test_apply.py: what is said of a document",
-=======
     "corpus/engines/worker.py": "corpus/engines/test_processes.py: real processes, killed on the way",
     "corpus/read_part.py": "corpus/test_collect.py: parts of any size, by any number of processes",
     "corpus/removed.py": "corpus/test_collect.py: what is left out has its place and its step",
     "corpus/staged.py": "corpus/test_collect.py: stretches of files, interrupted runs",
     "corpus/settings.py": "corpus/test_collect.py: settings that cannot be",
->>>>>>> f444e2b (A corpus is read in parts by processes or by Ray, to the same bytes, and goes on where it was interrupted)
     "corruption/rows.py": "corruption/test_schedule.py: rows of a mixture are those of its policies",
     "corruption/settings.py": "corruption/test_policy.py: settings and what is wrong with them",
     "errors.py": "test_cli.py: each kind has its line and its exit code",
