@@ -26,13 +26,17 @@ OTHERS = {
 # Modules without tests of their name: who tests them. Add a test of the name rather than a line here, if one can fail.
 ELSEWHERE = {
     "adapting/card.py": "adapting/test_adapt.py: the model says what it is",
+    "adapting/comparing.py": "adapting/test_adapt.py: before and after",
     "adapting/extension.py": "adapting/test_warming.py: words of the domain",
+    "adapting/likeness.py": "adapting/test_warming.py: an encoder tuned for sentences",
     "adapting/outcome.py": "adapting/test_adapt.py: what is kept and said",
     "adapting/request.py": "adapting/test_adapt.py: what goes on is what it was",
     "adapting/settings.py": "its examples, and adapting/test_adapt.py",
+    "adapting/showing.py": "adapting/test_adapt.py: its report",
     "adapting/stages.py": "adapting/test_warming.py: stopped before it began",
     "adapting/start.py": "adapting/test_adapt.py: what cannot be adapted",
     "adapting/validation.py": "adapting/test_adapt.py: both losses",
+    "runs/adapted_report.py": "adapting/test_adapt.py: its report",
     "console/adapting.py": "adapting/test_adapt.py: its page",
     "verbs/adapting.py": "adapting/test_adapt.py",
     "__main__.py": "test_cli.py: the command line in a process of its own",

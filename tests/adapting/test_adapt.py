@@ -31,7 +31,7 @@ def domain(start: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("domain")
     text = "\n\n".join(" ".join(DOMAIN.format(7 * n + k) for k in range(4)) for n in range(120))
     (folder / "lease.txt").write_text(text)
-    unmask.prepare(folder / "lease.txt", out=folder / "data", tokenizer=str(start / "model"))
+    unmask.prepare(folder / "lease.txt", out=folder / "data", tokenizer=str(start / "model"), valid=0.1)
     return folder / "data"
 
 
@@ -54,6 +54,31 @@ def test_the_domain_is_learnt_and_no_more_is_forgotten_than_may_be(adapted: unma
     assert kept.loss == min(each.loss for each in within)
     kept_file = json.loads((adapted.path / "adapted.json").read_text())
     assert kept_file["kept"] == adapted.kept and adapted.why.startswith("kept ")
+
+
+def test_before_and_after_are_known_with_their_intervals(adapted: unmask.Adapted) -> None:
+    for text, name in ((adapted.domain, "loss"), (adapted.general, "general_loss")):
+        assert text is not None
+        assert text.before.value == pytest.approx(adapted.before[name]) and text.after.low < text.after.value
+        assert text.change.value == pytest.approx(adapted.after[name] - adapted.before[name])
+        assert text.change.low < text.change.value < text.change.high
+        assert text.bits_change.value == pytest.approx(text.bits_after.value - text.bits_before.value)
+        assert text.fertility_before == text.fertility_after > 1
+    assert adapted.domain.change.high < 0 < adapted.general.change.low  # type: ignore[union-attr]
+
+
+def test_its_report_shows_the_trade_off_and_what_it_makes_of_the_domain(adapted: unmask.Adapted) -> None:
+    page = (adapted.path / "report.html").read_text()
+    for said in (
+        "Before and after, on all held-out text",
+        "Mixtures of before and after",
+        "--forget 0.5",
+        "bits a byte",
+    ):
+        assert said in page
+    assert {each.term for each in adapted.neighbours} & {"tenant", "landlord", "lease", "clause"}
+    for fill in adapted.fills:
+        assert "[MASK]" in fill.text and len(fill.before) == len(fill.after) == 3 and fill.text in page
 
 
 def test_nothing_may_be_forgotten_is_the_start_or_better(start: Path, domain: Path, data: Path, tmp_path: Path) -> None:
@@ -131,7 +156,7 @@ def test_its_page_has_both_losses_and_the_mixtures(
 ) -> None:
     done = inside("adapt", "--resume", adapted.path)
     assert done.returncode == 0
-    for said in ("domain loss", "general loss", "before", "after", "kept", "of the way", "unmask fill"):
+    for said in ("domain loss", "general bits a byte", "before", "after", "kept", "of the way", "unmask fill"):
         assert said in done.stdout
     assert max(map(len, done.stdout.splitlines()[:-4])) <= 80
 

@@ -16,7 +16,10 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 import unmask
 from unmask.errors import BadInput, Interrupted
+from unmask.inference.sentence_layout import read_layout
+from unmask.models.sentence_transformers import write_sentence_transformer
 from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.tokenizer.load import load_tokenizer
 
 SENTENCE = "the myocardial tissue of patient number {} showed stenosis before the infarction and laughs again ."
 
@@ -105,9 +108,10 @@ def test_an_encoder_without_a_head_gets_one_that_learns_before_its_body_does(
     bert: Path, medical: Path, tmp_path: Path
 ) -> None:
     encoder = tmp_path / "encoder"
-    AutoModel.from_pretrained(bert).save_pretrained(encoder)
-    AutoTokenizer.from_pretrained(bert).save_pretrained(encoder)
-    result = adapt(encoder, medical, tmp_path / "run")
+    encoder.mkdir()
+    write_sentence_transformer(AutoModel.from_pretrained(bert), load_tokenizer(bert), encoder, "mean", 64)
+    (tmp_path / "pairs.tsv").write_text("sentence1\tsentence2\tscore\na king\tthe king\t5\na cat\tmusic\t1\n")
+    result = adapt(encoder, medical, tmp_path / "run", similarity=tmp_path / "pairs.tsv")
     before, warmed = (
         load_file(path / "model.safetensors") for path in (encoder, tmp_path / "run" / "warming" / "model")
     )
@@ -118,3 +122,8 @@ def test_an_encoder_without_a_head_gets_one_that_learns_before_its_body_does(
     assert losses[-1] < losses[0] and np.isfinite(result.after["loss"])
     _, report = AutoModelForMaskedLM.from_pretrained(result.model, output_loading_info=True)
     assert not report["missing_keys"]
+    halves, scored = result.likeness  # an encoder that was tuned for sentences is measured on them, and stays one
+    assert halves.measure == "domain: documents that find their other half" and halves.examples > 5
+    assert scored.measure.startswith("pairs.tsv") and -1 <= scored.after.value <= 1
+    assert unmask.load(result.model).embed(["a king"]).shape == (1, 32) and read_layout(result.model) is not None
+    assert "tuning comes after adapting" in (result.path / "report.html").read_text()

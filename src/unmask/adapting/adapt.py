@@ -21,6 +21,7 @@ from unmask.adapting.start import Start, block_length
 from unmask.adapting.validation import ACCURACY, GENERAL, LOSS, PERPLEXITY, SAMPLE, AdaptValidation
 from unmask.corruption.schedule import parse_schedule
 from unmask.errors import BadInput
+from unmask.inference.sentence_layout import is_tuned
 from unmask.models.families.architectures import architecture
 from unmask.models.kernels import CPU_KERNELS
 from unmask.models.load import length_of
@@ -38,7 +39,7 @@ KIND = "adapt"
 USES = ("unmask fill RUN EXAMPLE", "unmask evaluate RUN DATA", "unmask tune classify RUN TRAIN --out tuned")
 NAMED = (
     *("policy", "rate", "length", "batch_size", "micro_batch", "lr", "replay_share", "forget"),
-    *("whole_budget", "extend", "warm_steps"),
+    *("whole_budget", "extend", "warm_steps", "similarity"),
 )
 FLAGS = {
     **{f"adapting.{name}": f"--{name.replace('_', '-')}" for name in NAMED},
@@ -154,7 +155,10 @@ class Adapting:
         if general is None:
             say("[yellow]no --replay: what the model forgets of general language cannot be seen, and is not limited[/]")
         else:
-            say(f"{general.path}: {self.settings.replay_share:.0%} of the blocks are general text")
+            given = general if self.start.replay is None else self.start.replay
+            say(f"{given.path}: {self.settings.replay_share:.0%} of the blocks are general text")
+        if is_tuned(self.start.model):
+            say(f"[yellow]{self.start.model} was tuned for vectors of sentences: tuning comes after adapting[/]")
         if self.held_out.domain.tokens < FEW_TOKENS:
             tokens = self.held_out.domain.tokens
             say(f"[yellow]only {tokens:,} tokens of the domain are held out: its loss is known roughly[/]")
@@ -210,5 +214,11 @@ class Adapting:
         """Measure mixtures of before and after, and write the best that is within the budget of forgetting."""
         assert isinstance(learner, PreTrainedModel)
         write_outcome(
-            self.start, learner, finished_run, self.held_out, forget=self.settings.forget, longest=self.shape.longest
+            self.start,
+            learner,
+            finished_run,
+            self.held_out,
+            settings=self.settings,
+            longest=self.shape.longest,
+            length=self.length,
         )

@@ -6,25 +6,46 @@ In: a learner after its last step. Out: `model/`, and `adapted.json` beside it.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import shutil
+from dataclasses import asdict, dataclass, replace
+from math import nan
 from pathlib import Path
 from typing import Any
 
 from transformers import PreTrainedModel
 
 from unmask.adapting.card import adapted_card
+from unmask.adapting.comparing import compare_texts
+from unmask.adapting.likeness import compare_halves, compare_scored
 from unmask.adapting.mixtures import best_mixture, measure_mixtures, put_mixture, weights_of
-from unmask.adapting.start import Start
+from unmask.adapting.settings import AdaptSettings
+from unmask.adapting.showing import TERMS, blanked_sentences, find_terms, show_fills, show_neighbours
+from unmask.adapting.start import Start, start_masked_lm
 from unmask.adapting.validation import AdaptValidation
 from unmask.files import sha256_of, write_json
+from unmask.inference.sentence_layout import is_tuned, read_layout
+from unmask.inference.vectors import encoder_of, load_encoder
+from unmask.models.load import LoadedModel
 from unmask.objectives.text import Export
 from unmask.pretraining.card import WEIGHTS, export_model
-from unmask.results import Adapted, Mixture, NewWords
+from unmask.progress import task
+from unmask.results import Adapted, Figure, Likeness, Mixture, NewWords, TermFill, TermNeighbours, TextChange
+from unmask.results.plain import to_plain
 from unmask.runs.commands import next_commands
+from unmask.tokens.tokenizer.load import vocabulary_of
 from unmask.training.job import FinishedRun
-from unmask.training.machine.distributed import ALONE
 
 RESULT = "adapted.json"
+LAYOUT = ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json")  # of a sentence encoder
+
+
+@dataclass(frozen=True)
+class Sides:
+    """A model as it was given, as its training began (the same where nothing was added), and as it is kept."""
+
+    given: PreTrainedModel
+    begun: PreTrainedModel
+    kept: PreTrainedModel
 
 
 def write_outcome(
@@ -33,29 +54,82 @@ def write_outcome(
     finished_run: FinishedRun,
     held_out: AdaptValidation,
     *,
-    forget: float | None,
+    settings: AdaptSettings,
     longest: int,
+    length: int,
 ) -> None:
-    """Measure mixtures of before and after, and write the best that is within the budget of forgetting."""
+    """Measure mixtures of before and after, write the best within the budget of forgetting, and compare it."""
     begun: Any = start.masked_lm()
     begun.to(learner.device)
-    before, figures = weights_of(begun), held_out.measure(begun, None, ALONE)
+    before = weights_of(begun)
     mixtures = measure_mixtures(learner, before, held_out)
-    kept = best_mixture(mixtures, forget)
+    kept = best_mixture(mixtures, settings.forget)
     put_mixture(learner, before, weights_of(learner), kept.share)
-    after = held_out.measure(learner, None, ALONE)
+    given: Any = start_masked_lm(start.model) if start.extension and not start.lacking else begun
+    sides = Sides(given.to(learner.device), begun, learner)
+    losses = held_out.losses(begun), held_out.losses(learner)
+    first = losses[0] if given is begun else AdaptValidation.of(start.data, start.replay, length).losses(given)
+    changes = compare_texts(start, first, *losses)
     result = {
-        "before": figures,
-        "after": after,
+        "before": losses[0].figures,
+        "after": losses[1].figures,
         "mixtures": [asdict(mixture) for mixture in mixtures],
         "kept": kept.share,
-        "why": why_kept(kept, mixtures, forget, figures, after),
+        "why": why_kept(kept, mixtures, settings.forget, losses[0].figures, losses[1].figures),
         "ended": None if finished_run.ended is None else why_ended(finished_run),
+        "forget": settings.forget,
+        **{name: asdict(change) for name, change in changes.items()},
+        **look_at(start, sides, longest),
+        "likeness": [asdict(each) for each in likeness_of(start, sides, settings.similarity)],
         "new_words": new_words_of(start),
     }
     card = adapted_card(start.model, start.data, finished_run, result)
     export_model(Export(learner), start.domain, finished_run.path / "model", card, length=longest)
-    write_json(finished_run.path / RESULT, result)
+    copy_layout(start.model, finished_run.path / "model")
+    write_json(finished_run.path / RESULT, to_plain(result))
+
+
+def look_at(start: Start, sides: Sides, longest: int) -> dict[str, Any]:
+    """Sentences filled and neighbours of terms, by the model as it was given and as it is kept."""
+    terms = find_terms(start.data, start.replay)
+    blanked = blanked_sentences(start.data, terms)
+    new = start.domain.tokenizer()
+    old = new if sides.given is sides.begun else start.data.tokenizer()
+    before, after = (
+        LoadedModel(start.model, model.eval(), tokenizer, vocabulary_of(tokenizer), longest)
+        for model, tokenizer in ((sides.given, old), (sides.kept, new))
+    )
+    with task("Filling sentences of the domain") as step:
+        fills, neighbours = show_fills(before, after, blanked), show_neighbours(before, after, terms[:TERMS])
+        step(1, note=f"{len(fills)} of them")
+    return {"fills": [asdict(each) for each in fills], "neighbours": [asdict(each) for each in neighbours]}
+
+
+def likeness_of(start: Start, sides: Sides, scored: str | None) -> list[Likeness]:
+    """Whether vectors still tell what is alike: of an encoder tuned for that, or where scored pairs are given."""
+    layout = read_layout(start.model)
+    if (not is_tuned(start.model) and scored is None) or (layout is not None and layout.beyond):
+        return []
+    new = start.domain.tokenizer()
+    encoders = load_encoder(start.model, device=str(sides.kept.device)), encoder_of(sides.kept, new)
+    encoders = encoders[0], replace(encoders[1], length=encoders[0].length)
+    texts = [("domain", start.data), *([] if start.replay is None else [("general text", start.replay)])]
+    found = [compare_halves(name, dataset, start.model, *encoders) for name, dataset in texts]
+    if scored is not None:
+        found.append(compare_scored(Path(scored), start.model, *encoders))
+    return [each for each in found if each is not None]
+
+
+def copy_layout(directory: Path, model: Path) -> None:
+    """Let a sentence encoder stay one: what says how its vectors are pooled goes with it."""
+    if not (directory / LAYOUT[0]).is_file():
+        return
+    for name in LAYOUT:
+        if (directory / name).is_file():
+            shutil.copyfile(directory / name, model / name)
+    for config in directory.glob("[0-9]*_*/config.json"):
+        (model / config.parent.name).mkdir(exist_ok=True)
+        shutil.copyfile(config, model / config.parent.name / "config.json")
 
 
 def new_words_of(start: Start) -> dict[str, Any] | None:
@@ -110,7 +184,29 @@ def read_outcome(run: FinishedRun, start: Path, *, lr: float, forget: float | No
         kept=found["kept"],
         why=found["why"],
         ended=found["ended"],
+        domain=_text_change(found["domain"]),
+        general=_text_change(found["general"]) if "general" in found else None,
+        fills=tuple(TermFill(**_tuples(each)) for each in found["fills"]),
+        neighbours=tuple(TermNeighbours(**_tuples(each)) for each in found["neighbours"]),
+        likeness=tuple(Likeness(**_figures(each)) for each in found["likeness"]),
         new_words=None if new_words is None else NewWords(**new_words),
         next=next_commands(run.path, run.description, "finished"),
         weights_sha256=sha256_of(run.path / "model" / WEIGHTS),
     )
+
+
+def _figures(values: dict[str, Any]) -> dict[str, Any]:
+    """JSON with its figures as figures; what is not known is null there."""
+    return {name: _figure(value) if isinstance(value, dict) else value for name, value in values.items()}
+
+
+def _figure(values: dict[str, float | None]) -> Figure:
+    return Figure(*(nan if (value := values[name]) is None else value for name in ("value", "low", "high")))
+
+
+def _tuples(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
+
+def _text_change(values: dict[str, Any]) -> TextChange:
+    return TextChange(**_figures(values))

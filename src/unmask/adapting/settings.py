@@ -25,6 +25,7 @@ class AdaptSettings:
     forget: float | None = None  # nats that the loss on general text may rise by
     extend: str | None = None  # words to add to the vocabulary: how many, auto, or a file that lists them
     warm_steps: int = 300  # that what is new in the model learns alone
+    similarity: str | None = None  # a file of scored pairs, on which vectors are measured before and after
     whole_budget: bool = False  # take every step, whatever the validations say
 
     def __post_init__(self) -> None:

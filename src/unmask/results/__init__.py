@@ -7,8 +7,12 @@ from dataclasses import is_dataclass
 from typing import TYPE_CHECKING
 
 from unmask.results.adapting import Adapted as Adapted
+from unmask.results.adapting import Likeness as Likeness
 from unmask.results.adapting import Mixture as Mixture
 from unmask.results.adapting import NewWords as NewWords
+from unmask.results.adapting import TermFill as TermFill
+from unmask.results.adapting import TermNeighbours as TermNeighbours
+from unmask.results.adapting import TextChange as TextChange
 from unmask.results.answering import Answered as Answered
 from unmask.results.answering import AnswerError as AnswerError
 from unmask.results.answering import JudgedAnswerBaseline as JudgedAnswerBaseline

@@ -16,6 +16,7 @@ from typing import Any
 from unmask.files import write_bytes, write_text
 from unmask.quantities import format_count, format_duration
 from unmask.results import FigureTitle, RunStatus
+from unmask.runs.adapted_report import adapted_sections
 from unmask.runs.commands import use_commands
 from unmask.runs.description import flatten_settings
 from unmask.runs.directory import FINAL
@@ -95,7 +96,7 @@ def render_page(history: History, svg: str, facts: Mapping[str, str]) -> str:
 <section><h2>What was trained, on what</h2>{_html_table(_description_rows(history, facts))}</section>
 <section><h2>How to use it</h2>{_use(run, history)}</section>
 </div>
-{tuned_sections(history.path)}
+{tuned_sections(history.path)}{adapted_sections(history)}
 <section><h2>On what is held out: always the same sample, in the end all of it</h2>{_validations(history)}</section>
 <section><details><summary>Every setting</summary>{settings}</details></section>
 </main>

@@ -8,7 +8,7 @@ from typing import Any
 from unmask.errors import BadInput
 from unmask.files import check_writable
 from unmask.results import Adapted
-from unmask.verbs.arguments import Location, given_settings, run_of
+from unmask.verbs.arguments import Location, given_settings, run_of, text_of
 from unmask.verbs.commands import verb
 
 
@@ -24,6 +24,7 @@ def adapt(
     forget: float | None = None,
     extend: str | int | None = None,
     warm_steps: int | None = None,
+    similarity: Location | None = None,
     whole_budget: bool = False,
     minutes: float | None = None,
     steps: int | None = None,
@@ -64,6 +65,8 @@ def adapt(
             that lists them. The words are in RUN/extension/words.txt, to be edited and given back.
         warm_steps: Steps in which new words, and the new head of an encoder that has none, learn alone; 300 if not
             given.
+        similarity: A file of pairs of texts with scores (JSONL, CSV or TSV), on which vectors of sentences are measured
+            before and after.
         whole_budget: Take every step of the budget, whatever is measured on the way.
         minutes: The budget in minutes, of the whole run.
         steps: The budget in steps.
@@ -97,6 +100,7 @@ def adapt(
         forget=forget,
         extend=None if extend is None else str(extend),
         warm_steps=warm_steps,
+        similarity=text_of(similarity),
         whole_budget=whole_budget or None,
         minutes=minutes,
         steps=steps,
