@@ -8,7 +8,10 @@ READY := .venv/ready
 demo: $(READY)
 	$(BIN)/unmask demo
 
+CHROMIUM := $(shell command -v chromium chromium-browser google-chrome | head -n 1)
+
 test: lint
+	@test -n '$(CHROMIUM)' || echo 'the pages are not looked at: there is no chromium (Debian: apt-get install chromium)'
 	$(BIN)/pytest -n auto --dist loadfile --durations=10
 
 lint: $(READY)

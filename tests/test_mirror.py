@@ -19,6 +19,8 @@ OTHERS = {
     "test_verbs.py": "all verbs, as library calls",
     "test_wheel.py": "the package, built and installed",
     "tokens/test_words.py": "the policy word, on real tokenizers",
+    "web/test_pages.py": "the pages, in a browser",
+    "web/test_hostile.py": "hostile requests, texts and runs",
     "training/test_faults.py": "what a run survives: docs/faults.md",
 }
 
@@ -115,12 +117,12 @@ ELSEWHERE = {
     "tasks/tuned_model.py": "tasks/classify/test_classifier.py: cards, and what is wrong with them",
     "tasks/tuning.py": "tasks/classify/test_learning.py: the job, as the loop runs it",
     "console/serving.py": "verbs/test_serving.py: what the command prints",
+    "web/following.py": "web/test_pages.py and web/test_hostile.py: runs that live, vanish and lie",
     "web/answering.py": "web/test_api.py: every answer, and the limits",
     "web/limits.py": "web/test_api.py: limits are stated and held",
     "web/metrics.py": "web/test_api.py: batches are counted",
     "web/questions.py": "web/test_api.py: what cannot be answered",
     "web/server.py": "web/test_api.py and test_guard.py: a server on a real port",
-    "web/static.py": "web/test_guard.py: no address leads to another file",
     "verbs/arguments.py": "test_verbs.py and test_cli.py: what verbs take",
     "verbs/commands.py": "test_surface.py and test_cli.py",
     "verbs/data.py": "test_verbs.py and test_cli.py",

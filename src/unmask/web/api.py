@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from unmask import __version__
@@ -20,6 +20,7 @@ from unmask.models.locate import TASK
 from unmask.results import to_plain
 from unmask.web import questions as q
 from unmask.web.answering import Answering
+from unmask.web.following import RunDetail, RunFollower, TunedDetail, describe_tuned
 from unmask.web.metrics import Metrics
 from unmask.web.places import INDEX, Place
 from unmask.web.untrusted import own_json
@@ -46,6 +47,7 @@ def api_router(answering: Answering, metrics: Metrics) -> APIRouter:
     _add_questions(router, answering)
     _add_hiding(router, answering)
     _add_facts(router, answering, metrics)
+    _add_runs(router, answering)
     return router
 
 
@@ -143,6 +145,23 @@ def _add_facts(router: APIRouter, answering: Answering, metrics: Metrics) -> Non
         return metrics.text()
 
 
+def _add_runs(router: APIRouter, answering: Answering) -> None:
+    followers = {place.id: RunFollower(place) for place in answering.served.places.values() if place.is_run}
+
+    @router.get("/runs/{id}", response_model=RunDetail)
+    def run(id: q.Id, seen: Annotated[str, Query(max_length=200)] = "") -> RunDetail:
+        """A run as it stands, its curves and what came of it; `seen` is the version that is already known."""
+        place = answering.served[id]
+        if id not in followers:
+            raise BadInput(f"{place.id}: is no run")
+        return followers[id].look(seen)
+
+    @router.get("/tuned/{id}", response_model=TunedDetail)
+    def tuned(id: q.Id) -> TunedDetail:
+        """What came of a tuning: figures, confusions, errors, and how sure it was of each test example."""
+        return describe_tuned(answering.served.able(id, "predict"))
+
+
 def describe_place(answering: Answering, place: Place) -> q.ServedPlace:
     """What a page has to know of a place."""
     card = own_json(place.model, TASK) if place.model is not None else None
@@ -150,7 +169,7 @@ def describe_place(answering: Answering, place: Place) -> q.ServedPlace:
     described = q.ServedPlace(
         id=place.id,
         name=place.name,
-        abilities=list(place.abilities),
+        abilities=list(place.abilities if place.is_there else answering.served.abilities[place.id]),
         state="there" if place.is_there else "vanished",
         task=str(card["task"]) if "task" in card else None,
         pair=card.get("pair_field") is not None,

@@ -152,6 +152,7 @@ class Served:
 
     def __init__(self, places: Iterable[Place]) -> None:
         self.places = {place.id: place for place in places}
+        self.abilities = {place.id: place.abilities for place in self.places.values()}  # as they were at the start
 
     def __getitem__(self, id: str) -> Place:
         """The place of an id."""

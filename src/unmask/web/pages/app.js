@@ -3,8 +3,12 @@ import { html, render, useEffect, useState } from './vendor/preact.js';
 import { ask, Problem, readFragment, remembered } from './parts.js';
 import { Hide } from './hide.js';
 import { Fill } from './fill.js';
+import { Grow } from './grow.js';
+import { Runs } from './runs.js';
+import { Search } from './search.js';
+import { Tuned } from './tuned.js';
 
-const VIEWS = { hide: ['Hide', Hide], fill: ['Fill', Fill] };
+const VIEWS = { hide: ['Hide', Hide], fill: ['Fill', Fill], grow: ['Grow', Grow], runs: ['Runs', Runs], tuned: ['Tuned', Tuned], search: ['Search', Search] };
 const THEMES = { 'light dark': 'Theme: as the system', light: 'Theme: light', dark: 'Theme: dark' };
 
 function themeNow() {
@@ -38,8 +42,7 @@ function Shell() {
   }, []);
   const here = VIEWS[view] ? view : 'hide';
   const View = VIEWS[here][1];
-  return html`<a class="skip" href="#${here}" onClick=${event => { event.preventDefault(); document.getElementById('view').focus(); }}>To the view</a>
-    <header class="top"><div><a class="brand" href="#hide" aria-label="unmask">un<span>mask</span></a>
+  return html`<header class="top"><a class="skip" href="#view" onClick=${event => { event.preventDefault(); document.getElementById('view').focus(); }}>To the view</a><div><a class="brand" href="#hide" aria-label="unmask">un<span>mask</span></a>
     <nav aria-label="Views">${Object.entries(VIEWS).map(([id, [name]]) => html`<a key=${id} href=${remembered[id] || '#' + id} aria-current=${id === here ? 'page' : null}>${name}</a>`)}</nav>
     <${Theme} /></div></header>
     <main id="view" tabindex="-1"><${Problem} text=${problem} />${served && html`<${View} key=${here + visit} places=${served} policies=${policies} />`}</main>`;

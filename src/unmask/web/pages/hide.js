@@ -89,7 +89,7 @@ export function Hide({ places, policies }) {
     </div>
     ${rate && html`<p class="samples"><button type="button" class="plain" onClick=${() => set({ rate: '' })}>Back to the published rate</button></p>`}
     <${Problem} text=${one.error} />
-    ${shown && html`<section aria-live="polite"><h2 class="sr">The text under the policy ${state.policy}</h2><${Tokens} shown=${shown} />
+    ${shown && html`<section aria-live="polite" class=${one.busy ? 'busy' : ''}><h2 class="sr">The text under the policy ${state.policy}</h2><${Tokens} shown=${shown} />
       ${shown.answer && html`<p class="small"><span class="soft">The decoder is to say:</span> ${shown.answer}</p>`}<${Legend} shown=${shown} />
       <${Facts} rows=${[
         ['Hidden here', percent(shown.hidden / Math.max(1, shown.tokens)), `${shown.hidden} of ${shown.tokens} tokens`],
@@ -97,7 +97,7 @@ export function Hide({ places, policies }) {
         ['Policy', state.policy, policy?.paper],
       ]} /></section>`}
     <${Problem} text=${rolls.error} /><${Often} rolled=${rolled} shown=${shown} />
-    ${every.answer && html`<section><h2>Every policy on this text</h2>${every.answer.answers.map(each => html`<div key=${each.policy} class="hit"><div class="row"><h3>${each.policy}</h3><span class="soft small">${percent(each.hidden / Math.max(1, each.tokens), 0)} hidden</span>
+    ${every.answer && html`<section class=${every.busy ? 'busy' : ''}><h2>Every policy on this text</h2>${every.answer.answers.map(each => html`<div key=${each.policy} class="hit"><div class="row"><h3>${each.policy}</h3><span class="soft small">${percent(each.hidden / Math.max(1, each.tokens), 0)} hidden</span>
       <button type="button" class="plain" onClick=${() => { set({ policy: each.policy }); scrollTo(0, 0); }}>Choose<span class="sr"> ${each.policy}</span></button></div><${Tokens} shown=${each} many /></div>`)}</section>`}
     <${Take} name=${`hide-${state.policy}`} command=${command}
       rows=${() => [['policy', 'place', 'token', 'shown', 'kind', 'unit', 'hidden_in_rolls'], ...(shown?.pieces || []).map((piece, at) => [shown.policy, at, piece.text, piece.shown, piece.kind, piece.unit, rolled?.positions[at]])]}

@@ -34,8 +34,8 @@ export async function ask(path, question, signal) {
     if (error.name === 'AbortError') throw error;
     throw new Error('the server does not answer; is “unmask serve” still running?');
   }
-  const answer = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(answer.error || `the server says ${response.status}`);
+  const answer = await response.json().catch(() => null);
+  if (!response.ok || !answer) throw new Error(answer?.error || `the server says ${response.status}`);
   return answer;
 }
 
@@ -48,8 +48,8 @@ export function useAnswer(path, question, wait = 120) {
     const stop = new AbortController();
     setState(before => ({ ...before, busy: true }));
     const timer = setTimeout(() => ask(path, question, stop.signal)
-      .then(answer => setState({ answer, error: '', busy: false }))
-      .catch(error => error.name === 'AbortError' || setState({ answer: null, error: error.message, busy: false })), wait);
+      .then(answer => stop.signal.aborted || setState({ answer, error: '', busy: false }))
+      .catch(error => stop.signal.aborted || setState({ answer: null, error: error.message, busy: false })), wait);
     return () => { clearTimeout(timer); stop.abort(); };
   }, [key]);
   return state;

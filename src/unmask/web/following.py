@@ -1,0 +1,372 @@
+"""Runs as they stand, for curves that move while they train; and what came of tuning and adapting.
+
+In: a place that is a run. Out: `RunDetail`, `TunedDetail`. Metrics are read on from where the last look ended, so a
+look costs what is new. Every file is taken as hostile: only finite numbers and short names of it come through, and what
+cannot be understood is said instead of shown.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from unmask.errors import BadInput, Damaged, Refused
+from unmask.results import Confusion, Figure, FigureTitle, JudgedLabel, Mixture, SureError
+from unmask.runs.directory import DESCRIPTION, FINAL, METRICS, STOPPED, read_description
+from unmask.runs.history import HELD_OUT, History, Line, is_locked
+from unmask.runs.tuned_report import RESULT
+from unmask.web.places import Place
+from unmask.web.untrusted import own_file, own_json, own_text, parse_json
+
+ADAPTED, ANSWERS = "adapted.json", "answers.jsonl"
+LARGEST_METRICS = 1 << 30  # bytes
+MOST_LINES = 200_000
+MOST_POINTS = 600  # of a curve that is drawn
+MOST_CURVES, MOST_ANSWERS = 24, 20_000
+LONGEST_NAME = 80
+LARGEST_STEP = 1 << 53
+Value = TypeVar("Value")
+
+
+class RunCurve(BaseModel):
+    """A figure over the course of a run."""
+
+    name: str
+    title: str
+    held_out: bool  # measured on what is held out, always the same sample
+    percent: bool
+    steps: list[int]
+    tokens: list[float]
+    values: list[float]
+
+
+class FinalFigure(BaseModel):
+    """A figure on everything that is held out, in the end."""
+
+    name: str
+    title: str
+    percent: bool
+    value: float
+    low: float | None = None  # 95 %, where it is a share of a known number of predictions
+    high: float | None = None
+
+
+class AdaptedDetail(BaseModel):
+    """What came of an adaptation."""
+
+    before: dict[str, float]
+    after: dict[str, float]
+    mixtures: list[Mixture]
+    kept: float
+    why: str
+
+
+class RunDetail(BaseModel):
+    """A run at this moment."""
+
+    id: str
+    name: str
+    version: str  # changes when something has
+    state: str  # running, finished, stopped, damaged, foreign or vanished
+    recipe: str = ""
+    kind: str = ""
+    step: int = 0
+    steps: int | None = None
+    tokens: int = 0
+    seconds: float = 0.0
+    tokens_per_second: float | None = None
+    problem: str = ""
+    curves: list[RunCurve] = []
+    final: list[FinalFigure] = []
+    adapted: AdaptedDetail | None = None
+    unchanged: bool = False  # since the version that was seen: the rest is left out
+
+
+class NamedFigure(BaseModel):
+    """A figure of a tuned model, and the same of baselines."""
+
+    name: str
+    value: Figure
+    baselines: dict[str, Figure]
+
+
+class TunedDetail(BaseModel):
+    """What came of a tuning."""
+
+    id: str
+    name: str
+    task: str
+    labels: list[str]
+    examples: int
+    problem: str = ""
+    figures: list[NamedFigure] = []
+    confusions: list[Confusion] = []
+    label_figures: list[JudgedLabel] = []
+    errors: list[SureError] = []
+    calibration_error: float | None = None
+    answers: list[tuple[float, bool]] = []  # of each test example: how sure, and whether it was right
+
+
+@dataclass
+class MetricsTail:
+    """The metrics of a run, read on from where the last look ended."""
+
+    identity: tuple[int, int] = (0, 0)  # of the file: another one is read anew
+    offset: int = 0
+    rest: bytes = b""  # a line that is not whole yet
+    lines: list[Line] = field(default_factory=list)
+
+    def read_on(self, place: Place) -> None:
+        """Take in what is new."""
+        file = own_file(place.path, METRICS, LARGEST_METRICS)
+        if file is None:
+            self.identity, self.offset, self.rest, self.lines = (0, 0), 0, b"", []
+            return
+        with file.open("rb") as metrics:
+            status = file.stat()
+            identity = (status.st_dev, status.st_ino)
+            if identity != self.identity or status.st_size < self.offset:
+                self.identity, self.offset, self.rest, self.lines = identity, 0, b"", []
+            metrics.seek(self.offset)
+            new = metrics.read(LARGEST_METRICS)
+        self.offset += len(new)
+        *whole, self.rest = (self.rest + new).split(b"\n")
+        if len(self.rest) > 1 << 20:  # no line of ours
+            self.rest = b""
+        for row in whole:
+            if len(self.lines) < MOST_LINES and (line := clean_line(row)) is not None:
+                self.lines.append(line)
+
+
+def clean_line(row: bytes) -> Line | None:
+    """A line of metrics with a step and finite numbers by short names, and nothing else.
+
+    >>> clean_line(b'{"step": 3, "loss": 2.5, "text": "<script>", "large": 1e999}')
+    {'step': 3, 'loss': 2.5}
+    """
+    line = parse_json(row.decode("utf-8", "replace"))
+    if not isinstance(line, dict):
+        return None
+    step = line.get("step")
+    if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step < LARGEST_STEP:
+        return None
+    numbers = {name: value for name, value in line.items() if name != "step" and len(name) <= LONGEST_NAME}
+    kept: Line = {"step": step} | {name: value for name, value in numbers.items() if _is_figure(value)}
+    return kept | ({STOPPED: True} if line.get(STOPPED) is True else {})
+
+
+def _is_figure(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < LARGEST_STEP if isinstance(value, int) else isfinite(value)
+
+
+class RunFollower:
+    """Looks at a run again and again."""
+
+    def __init__(self, place: Place) -> None:
+        self.place, self.tail, self.lock = place, MetricsTail(), threading.Lock()
+
+    def look(self, seen: str = "") -> RunDetail:
+        """The run as it stands; only that it stands where it stood, if that is so."""
+        place = self.place
+        if not place.is_there:
+            gone = "the folder is gone since the server was started"
+            return RunDetail(id=place.id, name=place.name, version="vanished", state="vanished", problem=gone)
+        with self.lock:
+            self.tail.read_on(place)
+            history = self._history()
+            version = f"{self.tail.identity[1]}-{self.tail.offset}-{history.state}-{len(history.description)}"
+            if version == seen:
+                return RunDetail(id=place.id, name=place.name, version=version, state=history.state, unchanged=True)
+            try:
+                return describe_run_detail(place, history, version)
+            except (ArithmeticError, LookupError, TypeError, ValueError):
+                problem = "what it logged cannot be understood"
+                return RunDetail(id=place.id, name=place.name, version=version, state="damaged", problem=problem)
+
+    def _history(self) -> History:
+        path, problem, foreign = self.place.path, "", False
+        description: dict[str, Any] = {}
+        running = is_locked(path)
+        if own_file(path, DESCRIPTION) is not None:
+            try:
+                description = clean_description(read_description(path))
+            except (BadInput, Damaged) as error:
+                problem = _without_path(str(error), self.place)
+            except Refused as error:
+                problem, foreign = _without_path(str(error), self.place), True
+            except RecursionError:
+                problem = f"{DESCRIPTION} cannot be read"
+        elif not running:
+            problem = f"{DESCRIPTION} is not there, or leads elsewhere; the run was begun and given up"
+        return History(path, description, tuple(self.tail.lines), running, problem, foreign)
+
+
+def clean_description(description: dict[str, Any]) -> dict[str, Any]:
+    """Of what a run says of itself, what pages show; each of the type that it should have."""
+    kept: dict[str, Any] = {
+        name: value[:LONGEST_NAME] for name in ("name", "kind") if isinstance(value := description.get(name), str)
+    }
+    if _is_figure(steps := description.get("steps")) and isinstance(steps, int):
+        kept["steps"] = steps
+    titles = parsed(list[FigureTitle], description.get("figures"), [])
+    if titles := [title for title in titles if title.name and len(title.name) <= LONGEST_NAME]:
+        kept["figures"] = [vars(title) | {"title": title.title[:LONGEST_NAME]} for title in titles]
+    return kept
+
+
+def parsed(kind: Any, value: Any, otherwise: Value) -> Any:
+    """A value as this type, or what is to stand for it."""
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return otherwise
+
+
+def _without_path(line: str, place: Place) -> str:
+    return line.replace(str(place.path), place.id)
+
+
+def describe_run_detail(place: Place, history: History, version: str) -> RunDetail:
+    """Everything that pages show of a run."""
+    steps = history.step_lines
+    speeds = [line["tokens_per_second"] for line in steps[-20:] if line.get("tokens_per_second")]
+    return RunDetail(
+        id=place.id,
+        name=place.name,
+        version=version,
+        state=history.state,
+        recipe=history.description.get("name", ""),
+        kind=history.description.get("kind", ""),
+        step=max((line["step"] for line in history.lines), default=0),
+        steps=history.steps,
+        tokens=int(steps[-1]["tokens"]) if steps else 0,
+        seconds=history.seconds,
+        tokens_per_second=sorted(speeds)[len(speeds) // 2] if speeds else None,
+        problem=history.problem,
+        curves=run_curves(history),
+        final=final_figures(history),
+        adapted=parsed(AdaptedDetail | None, own_json(place.path, ADAPTED), None),
+    )
+
+
+def run_curves(history: History) -> list[RunCurve]:
+    """The figures that people look at, and those that tell how it trains."""
+    titles = {title.name: title for title in history.titles}
+    others = {"lr": FigureTitle("lr", "Learning rate"), "gradient_norm": FigureTitle("gradient_norm", "Gradient norm")}
+    curves: list[RunCurve] = []
+    for name, title in (titles | others).items():
+        for prefix in ("", HELD_OUT):
+            lines = [line for line in history.lines if prefix + name in line]
+            if lines and len(curves) < MOST_CURVES:
+                shown = thinned(lines)
+                curves.append(
+                    RunCurve(
+                        name=name,
+                        title=title.title,
+                        held_out=bool(prefix),
+                        percent=title.percent,
+                        steps=[line["step"] for line in shown],
+                        tokens=[history.tokens_at(line) for line in shown],
+                        values=[line[prefix + name] for line in shown],
+                    )
+                )
+    return curves
+
+
+def thinned(lines: list[Line]) -> list[Line]:
+    """So many lines as can be drawn, evenly, the first and the last among them.
+
+    >>> [line["step"] for line in thinned([{"step": step} for step in range(1_200)])][:3]
+    [0, 2, 4]
+    """
+    if len(lines) <= MOST_POINTS:
+        return lines
+    return [lines[round(place * (len(lines) - 1) / (MOST_POINTS - 1))] for place in range(MOST_POINTS)]
+
+
+def final_figures(history: History) -> list[FinalFigure]:
+    """What was measured in the end; a share of hidden tokens with its interval (Wilson 1927), each counting alone."""
+    line, found = history.final_line, []
+    predictions = line.get(f"{FINAL}predictions", 0)
+    for title in history.titles:
+        value = line.get(FINAL + title.name)
+        if value is None:
+            continue
+        is_share = title.name == "accuracy" and predictions >= 1 and 0 <= value <= 1
+        low, high = wilson(value, predictions) if is_share else (None, None)
+        found.append(
+            FinalFigure(name=title.name, title=title.title, percent=title.percent, value=value, low=low, high=high)
+        )
+    return found
+
+
+def wilson(share: float, count: float) -> tuple[float, float]:
+    """The 95 % interval of a share of so many.
+
+    >>> tuple(round(bound, 3) for bound in wilson(0.5, 100))
+    (0.404, 0.596)
+    """
+    z = 1.96
+    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
+    half = z / (1 + z * z / count) * (share * (1 - share) / count + z * z / (4 * count * count)) ** 0.5
+    return middle - half, middle + half
+
+
+def describe_tuned(place: Place) -> TunedDetail:
+    """What came of the tuning in a place."""
+    result = own_json(place.path, RESULT)
+    result = result if isinstance(result, dict) else {}
+    judged: dict[str, Any] = next(
+        (result[name] for name in ("test", "folds") if isinstance(result.get(name), dict)), {}
+    )
+    task = parsed(str, result.get("task"), "")
+    problem = ""
+    if not result:
+        problem = "nothing was judged here yet: tuned.json is not there, or not whole"
+    elif not judged:
+        problem = "it was tuned without --test: there are no test examples that it was judged on"
+    return TunedDetail(
+        id=place.id,
+        name=place.name,
+        task=task,
+        labels=parsed(list[str], result.get("labels"), []),
+        examples=parsed(int, judged.get("examples"), 0),
+        problem=problem,
+        figures=named_figures(judged),
+        confusions=parsed(list[Confusion], judged.get("confusions"), []),
+        label_figures=parsed(list[JudgedLabel], judged.get("labels"), []),
+        errors=parsed(list[SureError], judged.get("errors"), []),
+        calibration_error=parsed(float | None, judged.get("calibration_error"), None),
+        answers=judged_answers(place),
+    )
+
+
+def named_figures(judged: dict[str, Any]) -> list[NamedFigure]:
+    """Every figure with an interval, and what baselines come to."""
+    baselines = [each for each in parsed(list[dict[str, Any]], judged.get("baselines"), []) if "name" in each]
+    found = []
+    for name, value in judged.items():
+        figure = parsed(Figure, value, None) if isinstance(value, dict) else None
+        if figure is not None:
+            others = {str(each["name"]): parsed(Figure, each.get(name), None) for each in baselines}
+            found.append(
+                NamedFigure(name=name, value=figure, baselines={key: each for key, each in others.items() if each})
+            )
+    return found
+
+
+def judged_answers(place: Place) -> list[tuple[float, bool]]:
+    """How sure it was of each test example, and whether it was right."""
+    rows = map(parse_json, (own_text(place.path, ANSWERS) or "").splitlines()[:MOST_ANSWERS])
+    pairs = [(row.get("probability"), row.get("score")) for row in rows if isinstance(row, dict)]
+    return [
+        (float(sure), bool(right))
+        for sure, right in pairs
+        if _is_figure(sure) and isinstance(sure, float) and 0 <= sure <= 1 and right in (0.0, 1.0)
+    ]

@@ -1,0 +1,274 @@
+"""The pages in a real browser: each view, by keyboard, in both themes, narrow and wide, with hostile text, cut off."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from unmask.runs.directory import LOCK
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium to see the pages in: apt-get install chromium")
+VIEWS = ("hide", "fill", "grow", "runs", "tuned", "search")
+TITLES = {
+    "hide": "What is hidden",
+    "fill": "What a model fills in",
+    "grow": "How a text grows",
+    "runs": "How runs go",
+    "tuned": "What a tuned model says",
+    "search": "What is found",
+}
+FULL = {"tuned": "#tuned?text=the+cat+again.", "search": "#search?query=the+river+again"}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def server(serving: Any, make_model: Any, intent: Path, index: Path, data: Path) -> Iterator[Any]:
+    with serving(data, make_model("bert"), make_model("bert", "bpe"), intent, index) as server:
+        yield server
+
+
+Visit = Callable[..., Any]
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Visit:
+    """`with visit(server, "#fill") as page:` a page whose every outside request, error and message fails the test."""
+
+    @contextmanager
+    def open_page(server: Any, fragment: str = "", **settings: Any) -> Iterator[Page]:
+        settings = {"viewport": {"width": 1280, "height": 900}, "accept_downloads": True} | settings
+        context = browser.new_context(**settings)
+        context.set_default_timeout(15_000)
+        context.add_cookies(
+            [
+                {
+                    "name": f"unmask-{server.port}",
+                    "value": server.keys.session,
+                    "url": server.address,
+                    "sameSite": "Strict",
+                }
+            ]
+        )
+        outside: list[str] = []
+        context.on("request", lambda request: outside.append(request.url))
+        page = context.new_page()
+        wrong: list[str] = []
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+        page.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        page.goto(f"{server.address}/{fragment}")
+        page.wait_for_selector("h1")
+        yield page
+        context.close()
+        assert [url for url in outside if not url.startswith((server.address, "blob:", "data:"))] == []
+        assert wrong == []
+
+    return open_page
+
+
+def settled(page: Page) -> None:
+    page.wait_for_load_state("networkidle")
+    page.wait_for_selector(".busy", state="detached")
+
+
+def violations(page: Page) -> list[str]:
+    """What axe-core finds; its script is put in by the debugger, which no policy of a page forbids."""
+    found = page.evaluate(f"{AXE.read_text(encoding='utf-8')}; axe.run().then(result => result.violations)")
+    return [f"{each['id']}: {each['nodes'][0]['html'][:120]}" for each in found]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_has_no_barrier_in_either_theme_and_no_sideways_scrolling(server: Any, visit: Visit, view: str) -> None:
+    with visit(server, FULL.get(view, f"#{view}"), color_scheme="light") as page:
+        assert page.text_content("h1") == TITLES[view]
+        if view == "grow":
+            page.click("button.primary")
+            page.wait_for_selector("text=Every token in the order")
+        settled(page)
+        page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+        assert violations(page) == []
+        page.emulate_media(color_scheme="dark")
+        assert violations(page) == []
+        for width in (320, 640):  # 640 is 1280 at 200 %
+            page.set_viewport_size({"width": width, "height": 700})
+            page.wait_for_timeout(60)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, width
+
+
+def test_every_view_is_reached_and_used_by_the_keyboard_alone(server: Any, visit: Visit) -> None:
+    with visit(server) as page:
+        for number, view in enumerate(VIEWS):
+            page.focus(".skip")
+            for _ in range(number + 2):
+                page.keyboard.press("Tab")
+            page.keyboard.press("Enter")
+            page.wait_for_selector(f"h1:text-is('{TITLES[view]}')")
+            assert page.get_attribute("nav a[aria-current]", "href").startswith(f"#{view}")  # type: ignore[union-attr]
+            if number:
+                page.wait_for_selector("#view:focus")
+        page.goto(f"{server.address}/#fill?text=The+king+sees+the+dog.")
+        page.wait_for_selector(".words button")
+        page.focus(".words button >> nth=0")
+        before = page.get_attribute(".words button >> nth=0", "aria-pressed")
+        page.keyboard.press("Space")
+        assert page.get_attribute(".words button >> nth=0", "aria-pressed") != before
+        stuck = {page.evaluate("document.activeElement.outerHTML") for _ in range(60) if not page.keyboard.press("Tab")}
+        assert len(stuck) > 12  # the focus goes on, and round
+
+
+def test_hiding_shows_what_the_command_shows_and_keeps_its_state_in_the_address(server: Any, visit: Visit) -> None:
+    text = "The king sees the unbelievable garden in winter, and nobody likes the river."
+    with visit(server) as page:
+        page.fill("#text", text)
+        page.select_option("#policy", "span")
+        page.fill("#seed", "4")
+        page.click("text=Next epoch")
+        page.wait_for_url("**epoch=1**")
+        page.wait_for_selector("text=Every policy on this text")
+        settled(page)
+        (shown,) = server.answers("/api/show", model="data", text=text, policy="span", seed=4, epoch=1)
+        kinds = page.locator(".tokens").first.locator(".tok").evaluate_all("all => all.map(one => one.classList[1])")
+        assert kinds == [piece["kind"] for piece in shown["pieces"]]
+        assert f"{shown['hidden']} of {shown['tokens']} tokens" in page.inner_text("main")
+        command = page.inner_text(".command code")
+        assert command == f"unmask show data '{text}' --policy span --seed 4 --epoch 1"
+        page.reload()
+        page.wait_for_selector(".tokens")
+        assert page.input_value("#text") == text and page.input_value("#policy") == "span"
+        page.wait_for_selector("text=Every policy on this text")
+        assert page.locator(".tokens.many").count() == 8
+        with page.expect_download() as csv:
+            page.click("text=Data as CSV")
+        rows = csv.value.path().read_text(encoding="utf-8").splitlines()
+        assert rows[0].startswith("policy,place,token") and len(rows) == 1 + len(shown["pieces"])
+        with page.expect_download() as png:
+            page.click("text=Picture as PNG")
+        assert png.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and png.value.path().stat().st_size > 5_000
+
+
+def test_words_are_blanked_by_a_click_and_two_models_stand_side_by_side(server: Any, visit: Visit) -> None:
+    with visit(server, "#fill?text=The+king+sees+the+dog+in+winter.&blanks=6") as page:
+        page.click(".words button:has-text('dog')")
+        page.click(".words button:has-text('king')")
+        page.check("text=Which words mattered")
+        page.select_option("#other", "bert-bpe")
+        page.wait_for_selector("h2:has-text('bert-bpe')")
+        page.wait_for_selector("text=Together against each on its own")
+        settled(page)
+        text = page.inner_text(".command code").split("'")[1]
+        assert text == "The [MASK] sees [MASK] [MASK] in winter."
+        (filled,) = server.answers("/api/fill", model="bert-wordpiece", texts=[text], top=8, explain=True)
+        names = page.locator(".pair > div").first.locator(".bars .name").all_inner_texts()
+        assert names == [guess["token"] for guesses in filled["blanks"] for guess in guesses]
+        assert page.locator(".sentence").first.inner_text() == filled["completed"]
+        assert page.locator(".pair > div").count() == 2 and page.locator(".why").count() >= 2
+
+
+def test_a_text_grows_step_by_step_under_a_slider(server: Any, visit: Visit) -> None:
+    with visit(server, "#grow?length=16&steps=8") as page:
+        page.click("button.primary")
+        page.wait_for_selector("#at")
+        settled(page)
+        assert page.locator(".grown").first.locator(".mask").count() == 0
+        page.fill("#at", "0")
+        assert page.locator(".grown").first.locator(".mask").count() == 16
+        page.fill("#at", "3")
+        assert 0 < page.locator(".grown").first.locator(".mask").count() < 16 and "at=3" in page.url
+
+
+def test_a_tuned_model_answers_and_its_judgement_can_be_read(server: Any, visit: Visit) -> None:
+    with visit(server, "#tuned") as page:
+        page.fill("#text", "nobody likes the dog again.")
+        page.wait_for_selector(".bars")
+        settled(page)
+        (said,) = server.answers("/api/predict", model="intent", texts=["nobody likes the dog again."])
+        assert page.inner_text(".sentence") == ", ".join(said["labels"])
+        detail = server.get("/api/tuned/intent").json
+        cells = [int(text) for text in page.locator(".matrix td").all_inner_texts() if text]
+        assert sum(cells) == detail["examples"] == 40 == len(detail["answers"])
+        page.fill("#least", "0")
+        assert "40 of 40 test texts" in page.inner_text("main")
+        page.fill("#least", "1")
+        assert "40 of 40 test texts" not in page.inner_text("main")
+
+
+def test_a_query_is_searched_in_every_way_side_by_side(server: Any, visit: Visit) -> None:
+    with visit(server, "#search?query=the+river+again&top=3") as page:
+        page.wait_for_selector(".hit >> nth=8")
+        settled(page)
+        assert page.locator("section.pair h2").all_inner_texts() == ["BM25", "Dense", "Fused"]
+        assert "river" in page.locator("mark").all_inner_texts()
+
+
+def test_runs_are_followed_while_they_train_and_said_to_be_gone_when_they_are(
+    intent: Path, serving: Any, visit: Visit, tmp_path: Path
+) -> None:
+    import fcntl
+
+    live, begun = tmp_path / "live", tmp_path / "begun"
+    shutil.copytree(intent, live)
+    begun.mkdir()
+    (begun / "metrics.jsonl").write_text('{"step": 1, "loss"', encoding="utf-8")
+    with (live / LOCK).open("a+") as lock, serving(live, begun) as server:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with visit(server, "#runs") as page:
+            page.wait_for_selector(".state.running")
+            page.wait_for_selector("canvas")
+            assert "the run was begun and given up" in page.inner_text("main")
+            rows = page.locator("details table tbody tr").count()
+            assert rows > 1
+            with (live / "metrics.jsonl").open("a") as file:
+                file.write('{"step": 99999, "loss": 0.5, "tokens": 123456789}\n')
+            page.wait_for_selector("td:has-text('123,456,789')")
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            page.wait_for_selector(".state.finished")
+            shutil.rmtree(live)
+            page.wait_for_selector(".state.vanished")
+
+
+def test_empty_views_say_what_to_do(serving: Any, visit: Visit, data: Path) -> None:
+    with serving(data) as server, visit(server, "#fill") as page:
+        for view in VIEWS[1:]:
+            page.click(f"nav >> text={view.capitalize()}")
+            page.wait_for_selector(f"h1:text-is('{TITLES[view]}')")
+            assert "unmask serve" in page.inner_text(".empty")
+        assert violations(page) == []
+
+
+def test_the_first_view_is_small_and_the_page_opens_with_its_ticket(serving: Any, browser: Browser, data: Path) -> None:
+    with serving(data) as server:
+        context = browser.new_context()
+        page = context.new_page()
+        sizes: list[int] = []
+        page.on("response", lambda response: sizes.append(int(response.headers.get("content-length", 0))))
+        page.goto(f"{server.address}/?key={server.keys.ticket}")
+        page.wait_for_selector(".tokens")
+        assert sum(sizes) < 300_000
+        assert "key" not in page.url
+        context.close()
+        stranger = browser.new_context().new_page()
+        stranger.goto(server.address)
+        assert stranger.text_content("h1") == "A key, please"
+        stranger.fill("#key", server.keys.key)
+        stranger.click("button")
+        stranger.wait_for_selector(".tokens")
+        stranger.context.close()
