@@ -98,3 +98,41 @@ class TokenizerSweep:
     cheapest: int  # the vocabulary with the fewest operations for a byte
     notes: tuple[str, ...] = ()  # which sizes could not be had, and why
     seconds: float
+
+
+@dataclass(frozen=True)
+class RuleExample:
+    """A document that a rule would drop, or has changed: where it stands, what was measured, and how it begins."""
+
+    source: str
+    line: int
+    value: float | str | None  # none of a rule that changes
+    excerpt: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleTrial:
+    """What one rule would do to a sample."""
+
+    name: str
+    measures: str  # in words; of a rule that drops by a figure
+    low: float | None = None  # below which it drops
+    high: float | None = None  # above which it drops
+    dropped: int = 0
+    only: int = 0  # of these, documents that no other rule would drop
+    changed: int = 0  # documents of which it would cut or mask something
+    examples: tuple[RuleExample, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """What the rules would do to a sample of a corpus; nothing was written."""
+
+    sources: tuple[str, ...]
+    documents: int  # of the sample
+    bytes: int
+    dropped: int  # documents that any rule would drop
+    dropped_bytes: int
+    rules: tuple[RuleTrial, ...]  # most first
+    languages: dict[str, int] = field(default_factory=dict)  # documents in each, most first, where they are told
+    seconds: float

@@ -10,7 +10,9 @@ from unmask.corpus.rules.apply import rules_of
 from unmask.corpus.rules.settings import choose_rules
 from unmask.corpus.rules.table import PRESETS
 
-EVERYTHING = choose_rules(",".join(PRESETS), mask_personal=True, boilerplate=("Home About Contact us",))
+EVERYTHING = choose_rules(
+    ",".join((*PRESETS, "boilerplate")), mask_personal=True, boilerplate=("Home About Contact us",)
+)
 PROSE = """The old house stood at the end of the road, and nobody had lived in it for years. Its windows were broken.
 In the garden behind it there were apple trees that still bore fruit. Children came in autumn to pick them with their \
 friends. They never went inside, because they had been told that the floor was not safe to walk on."""
@@ -40,7 +42,7 @@ def test_a_text_in_another_language_goes_with_its_language_and_score() -> None:
 
 def test_lines_go_before_the_document_is_measured() -> None:
     page = f"Home About Contact us\nMenu\n{PROSE}\nPlease enable JavaScript to go on."
-    judge = rules_of(choose_rules("web", boilerplate=("Home About Contact us",)))
+    judge = rules_of(choose_rules("web,boilerplate", boilerplate=("Home About Contact us",)))
     ruling = judge(page, ((27, 40, "entity"), (0, 4, "entity")))
     assert ruling.text == PROSE and ruling.dropped is None
     assert ruling.changed == ("c4-few-words", "c4-javascript", "boilerplate")

@@ -48,6 +48,6 @@ def test_what_nobody_knows_is_named_with_what_is_near(arguments: dict[str, str],
 
 
 def test_settings_travel_as_plain_values() -> None:
-    settings = choose_rules("web", language="en", mask_personal=True, boilerplate=("Home",))
+    settings = choose_rules("web,boilerplate", language="en", mask_personal=True, boilerplate=("Home",))
     assert pickle.loads(pickle.dumps(settings)) == settings
     assert json.loads(json.dumps(asdict(settings)))["languages"] == ["en"]

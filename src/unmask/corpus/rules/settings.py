@@ -6,8 +6,9 @@ In: what a user asks for, `web,-c4-curly-brackets`. Out: the rules that change t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from typing import Self
 
 from unmask.errors import BadInput
 
@@ -31,14 +32,20 @@ class RuleSettings:
     def __bool__(self) -> bool:
         return bool(self.languages or self.tell_language or self.edits or self.limits or self.decontaminate)
 
+    def with_learnt(
+        self, boilerplate: tuple[str, ...], limits: Mapping[str, tuple[float | None, float | None]]
+    ) -> Self:
+        """The same rules with what was learnt from text."""
+        return replace(self, boilerplate=boilerplate, limits=limits)
+
 
 def choose_rules(
     filters: str = "none",
     *,
     language: str | None = None,
     mask_personal: bool = False,
-    boilerplate: tuple[str, ...] = (),
     decontaminate: tuple[str, ...] = (),
+    boilerplate: tuple[str, ...] = (),
     limits: Mapping[str, tuple[float | None, float | None]] | None = None,
     unicode: bool = True,
 ) -> RuleSettings:
@@ -51,7 +58,6 @@ def choose_rules(
 
     names = _named_rules(filters)
     names |= {"personal"} if mask_personal else set()
-    names |= {"boilerplate"} if boilerplate else set()
     given = limits or {}
     languages = tuple(part.strip().lower() for part in (language or "").split(",") if part.strip())
     if ANY_LANGUAGE in languages and len(languages) > 1:

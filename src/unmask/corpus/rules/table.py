@@ -105,7 +105,7 @@ DOCUMENT_RULES: dict[str, DocumentRule] = {
 
 EDITS = ("c4-citations", *LINE_RULES, "boilerplate", "personal")  # in the order in which they are applied
 PUBLISHERS = ("gopher", "c4", "fineweb", "dclm")
-ASKED_FOR = ("boilerplate", "personal")  # edits that no preset has: options of their own turn them on
+ASKED_FOR = ("personal",)  # which an option of its own turns on
 PRESETS: dict[str, tuple[str, ...]] = {
     publisher: tuple(name for name in (*EDITS, *DOCUMENT_RULES) if name.startswith(f"{publisher}-"))
     for publisher in PUBLISHERS

@@ -1,0 +1,51 @@
+"""The rules that a user asks for, as settings: what has to be learnt from text is learnt here, before any part is read.
+
+In: options as they were given, and the sources. Out: `RuleSettings`. Boilerplate comes from a sample of the sources,
+and limits like those of good text (`--like`) from that text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from unmask.corpus.read.encodings import UTF8
+from unmask.corpus.rules.boilerplate import boilerplate_lines
+from unmask.corpus.rules.like import trusted_limits
+from unmask.corpus.rules.settings import RuleSettings, choose_rules
+from unmask.corpus.sample import read_sample
+from unmask.errors import BadInput
+
+BOILERPLATE = "boilerplate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleRequest:
+    """What is asked for."""
+
+    filters: str = "none"
+    language: str | None = None
+    mask_personal: bool = False
+    like: str | None = None  # good text, from which limits are taken
+    decontaminate: tuple[str, ...] = ()
+    repair: bool = True
+
+    def settings(self, sources: Sequence[str], field: str = "text", encoding: str = UTF8) -> RuleSettings:
+        """The rules for these sources."""
+        asked = choose_rules(
+            self.filters,
+            language=self.language,
+            mask_personal=self.mask_personal,
+            decontaminate=self.decontaminate,
+            unicode=self.repair,
+        )
+        lines: tuple[str, ...] = ()
+        if BOILERPLATE in asked.edits:
+            lines = boilerplate_lines(read_sample(sources, field=field, encoding=encoding))
+        limits = asked.limits
+        if self.like is not None:
+            if not limits:
+                raise BadInput("--like: no rule is on whose limits it could give; add --filters web, or names of rules")
+            texts = (document.text for document in read_sample([self.like], field=field, encoding=encoding))
+            limits = trusted_limits(texts, asked)
+        return asked.with_learnt(lines, limits)
