@@ -147,7 +147,9 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
             parameter = parameter.replace(default=Path(parameter.default))
         if parameter.default is False:
             kind = Annotated[(kind, tyro.conf.FlagCreatePairsOff)]
-        if parameter.name == "json":
+        if parameter.name.endswith("_"):
+            kind = Annotated[kind, tyro.conf.arg(name=parameter.name.rstrip("_"), help_behavior_hint="")]
+        elif parameter.name == "json":
             kind = Annotated[kind, tyro.conf.arg(help=JSON_HELP, help_behavior_hint="")]
         elif parameter.default in (None, False, ()):  # what that stands for, the help says in words
             kind = Annotated[kind, unsaid]

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from unmask.quantities import spell_counts
 from unmask.results import Prepared
 
 WORDS = {
     "read": "read",
     "malformed": "malformed, in quarantine.jsonl",
     "short": "left out: too short",
+    "dropped": "left out: by rules",
     "duplicate": "left out: exact duplicates",
     "train": "to train on",
     "valid": "held out to measure on",
 }
 
 
+MOST_RULES = 8  # that are named
 OFFICE = (".pdf", ".docx")  # which an extra reads
 
 
@@ -45,3 +48,20 @@ def document_counts(prepared: Prepared) -> Iterator[tuple[str, int]]:
     """What happened to how many, in the order of the corpus; a reason that has no words of its own is its own word."""
     for fate, count in prepared.counts.items():
         yield WORDS.get(fate, f"left out: {fate}"), count
+
+
+def rule_counts(prepared: Prepared) -> Iterator[tuple[str, int, str]]:
+    """What rules left out and changed, and how much of held-out items was there; with what is to be said of it."""
+    named = list(prepared.dropped.items())
+    yield from ((f"  by {rule}", count, "") for rule, count in named[:MOST_RULES])
+    if len(named) > MOST_RULES:
+        yield f"  by {len(named) - MOST_RULES} other rules", sum(count for _, count in named[MOST_RULES:]), ""
+    yield from (
+        (f"documents changed: {rule}", count, "") for rule, count in list(prepared.changed.items())[:MOST_RULES]
+    )
+    if prepared.languages_told:
+        yield "languages told", len(prepared.languages_told), spell_counts(prepared.languages_told, 3)
+    if (leak := prepared.decontaminated) is not None:
+        yield "held-out items", leak.items, f"{leak.too_short:,} too short to look for" if leak.too_short else ""
+        yield "documents touched", leak.touched, "they share 8 words in a row, and stay"
+        yield "leak, before → after", leak.removed, f"{leak.before:.2%} → {leak.after:.2%} of the items' words"

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from unmask.console.adapting import draw_adapted
 from unmask.console.answering import draw_answered
-from unmask.console.documents import document_counts, first_names, office_hint
+from unmask.console.documents import document_counts, first_names, office_hint, rule_counts
 from unmask.console.examination import Verbatim, draw_examination
 from unmask.console.explaining import draw_explained_label
 from unmask.console.few import draw_few_tuned
@@ -35,6 +35,7 @@ from unmask.console.searching import draw_embedded, draw_indexed, draw_near, dra
 from unmask.console.serving import draw_serving
 from unmask.console.similarity import draw_similarity, draw_tuned_similarity
 from unmask.console.tagging import draw_tagged
+from unmask.console.trial import draw_tried
 from unmask.console.tuning import draw_predicted, draw_tuned, draw_tuned_comparison
 from unmask.console.vocabulary import draw_sweep
 from unmask.console.writing import draw_generated
@@ -79,6 +80,7 @@ from unmask.results import (
     Tagged,
     TokenizerSweep,
     Trained,
+    Tried,
     Tuned,
     TunedComparison,
     VectorsWritten,
@@ -131,6 +133,7 @@ def _(result: Prepared) -> RenderableType:
     if result.pages_without_text:
         rows.append(("pages without text", f"{result.pages_without_text:,}", "scanned, or blank"))
     rows += [(f"documents {fate}", f"{count:,}", "") for fate, count in document_counts(result)]
+    rows += [(name, f"{count:,}", detail) for name, count, detail in rule_counts(result)]
     rows += [(f"tokens in {split}", f"{count:,}", "") for split, count in result.tokens.items()]
     for split, kinds in result.spans.items():
         rows += [(f"spans in {split}: {kind}", f"{count:,}", "") for kind, count in kinds.items()]
@@ -289,6 +292,7 @@ draw_result.register(Adapted, draw_adapted)
 draw_result.register(Hardness, draw_hardness)
 draw_result.register(Planned, draw_plan)
 draw_result.register(TokenizerSweep, draw_sweep)
+draw_result.register(Tried, draw_tried)
 
 
 @draw_result.register

@@ -38,6 +38,7 @@ from unmask.errors import BadInput, Refused
 from unmask.files import whole_directory
 from unmask.progress import task
 from unmask.records import SPAN_KINDS, Flags, Integers
+from unmask.results import Decontaminated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +59,7 @@ class CollectedCorpus:
     dropped: dict[str, int] = field(default_factory=dict)  # documents left out by each rule, most first
     changed: dict[str, int] = field(default_factory=dict)  # documents that each rule changed, most first
     languages: dict[str, int] = field(default_factory=dict)  # documents in each, where the text told it, most first
+    decontaminated: Decontaminated | None = None  # what the documents had of held-out items, where some are given
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,26 @@ def collect_corpus(
         dropped=dict(_added(part.summary.dropped for part in parts).most_common()),
         changed=dict(_added(part.summary.changed for part in parts).most_common()),
         languages=dict(languages.most_common()),
+        decontaminated=_decontaminated(parts, config),
+    )
+
+
+def _decontaminated(parts: Sequence[StagedPart], config: CollectConfig) -> Decontaminated | None:
+    """How much of the held-out items was in the documents, and is."""
+    if config.rules is None or not config.rules.decontaminate:
+        return None
+    from unmask.corpus.rules.contamination import held_out_items
+
+    items = held_out_items(config.rules.decontaminate, config.rules.items_digest)
+    shared = {run for part in parts for run in part.summary.shared}
+    leaked = {run for part in parts for run in part.summary.leaked}
+    return Decontaminated(
+        items=len(items.items),
+        too_short=items.too_short,
+        removed=sum(part.summary.dropped["decontaminate"] for part in parts),
+        touched=sum(part.summary.touched for part in parts),
+        before=len(shared | leaked) / max(1, items.runs),
+        after=len(shared) / max(1, items.runs),
     )
 
 

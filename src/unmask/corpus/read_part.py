@@ -58,6 +58,9 @@ class PartSummary:
     dropped: Counter[str] = field(default_factory=Counter)  # … by rule
     changed: Counter[str] = field(default_factory=Counter)  # documents that a rule has changed, by rule
     languages: Counter[str] = field(default_factory=Counter)  # of the documents, where they were told
+    touched: int = 0  # documents that share words with held-out items, and may stay
+    leaked: list[int] = field(default_factory=list)  # runs of words of held-out items in documents that may not stay
+    shared: list[int] = field(default_factory=list)  # … and in those that may
     bytes: int = 0  # from the disk, compressed as they were
     raw_bytes: int = 0  # of the texts as they were read, in UTF-8
     clean_bytes: int = 0  # of the texts as they are after cleaning and before anything is left out
@@ -203,6 +206,9 @@ def _ruled(documents: pa.Table, rules: Rules, summary: PartSummary) -> tuple[pa.
             summary.dropped[ruling.dropped] += 1
         if ruling.language is not None:
             summary.languages[ruling.language] += 1
+        summary.touched += ruling.touched is not None
+    summary.leaked = _united(summary.leaked, [ruling.shared for ruling in rulings if ruling.dropped is not None])
+    summary.shared = _united(summary.shared, [ruling.shared for ruling in rulings if ruling.dropped is None])
     columns = {
         "text": pa.array([ruling.text for ruling in rulings], pa.string()),
         "language": pa.array([ruling.language for ruling in rulings], pa.string()),
@@ -222,6 +228,10 @@ def _ruled(documents: pa.Table, rules: Rules, summary: PartSummary) -> tuple[pa.
         detail=pa.array([_words(ruling) for ruling in drops], pa.string()),
     )
     return documents.filter(pc.invert(is_dropped)), removed
+
+
+def _united(numbers: list[int], others: list[tuple[int, ...]]) -> list[int]:
+    return sorted({*numbers, *(number for each in others for number in each)})
 
 
 def _figure(value: float | str | None) -> float | None:

@@ -18,6 +18,7 @@ from unmask.results.answering import AnswerError as AnswerError
 from unmask.results.answering import JudgedAnswerBaseline as JudgedAnswerBaseline
 from unmask.results.answering import JudgedAnswers as JudgedAnswers
 from unmask.results.corpus import Collocated as Collocated
+from unmask.results.corpus import Decontaminated as Decontaminated
 from unmask.results.corpus import LanguageTokens as LanguageTokens
 from unmask.results.corpus import Phrase as Phrase
 from unmask.results.corpus import Prepared as Prepared

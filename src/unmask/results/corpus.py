@@ -7,6 +7,18 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, kw_only=True)
+class Decontaminated:
+    """What documents had of held-out items: the leak, before the documents that contain one were left out and after."""
+
+    items: int
+    too_short: int  # items of fewer than five words, which are not looked for
+    removed: int  # documents that contain an item, which are left out
+    touched: int  # documents that share eight words in a row with one, and stay
+    before: float  # the share of the items' runs of eight words that stood in the documents
+    after: float  # … and that stands in those that stay
+
+
+@dataclass(frozen=True, kw_only=True)
 class Prepared:
     """A data directory: what was read, what was left out and why, and what is there now."""
 
@@ -23,6 +35,10 @@ class Prepared:
     encodings: dict[str, int] = field(default_factory=dict)  # other than UTF-8: how many files were read in them
     languages: tuple[str, ...] = ()  # by the names of files or folders, if they are told by these
     passed_over: dict[str, int] = field(default_factory=dict)  # files that were not read, by suffix or why, most first
+    dropped: dict[str, int] = field(default_factory=dict)  # documents that each rule left out, most first
+    changed: dict[str, int] = field(default_factory=dict)  # documents that each rule changed, most first
+    languages_told: dict[str, int] = field(default_factory=dict)  # documents in each, as their text tells, most first
+    decontaminated: Decontaminated | None = None  # where there are held-out items to look for
     warnings: tuple[str, ...] = ()  # what to mind
     next: tuple[str, ...] = ()  # commands to go on with
     fingerprint: str

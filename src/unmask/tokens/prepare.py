@@ -7,7 +7,7 @@ and settings.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
@@ -18,6 +18,8 @@ from transformers import PreTrainedTokenizerFast
 from unmask.corpus.collect import CollectedCorpus, collect_corpus
 from unmask.corpus.engines.engine import Engine
 from unmask.corpus.read.find import estimate_text_bytes, find_sources
+from unmask.corpus.rules.request import RuleRequest
+from unmask.corpus.rules.settings import RuleSettings
 from unmask.corpus.settings import CollectConfig
 from unmask.corpus.staged import staging, staging_place
 from unmask.errors import BadInput, Refused
@@ -38,7 +40,14 @@ from unmask.tokens.tokenizer.load import load_tokenizer, save_tokenizer, vocabul
 from unmask.tokens.tokenizer.segments import named_segmenter
 from unmask.tokens.tokenizer.train import KINDS, SAMPLE, train_tokenizer
 
-OPTIONAL = ("entities", "phrases", "spacy", "segmenter", "languages")  # in the manifest only where they are set
+OPTIONAL = (
+    "entities",
+    "phrases",
+    "spacy",
+    "segmenter",
+    "languages",
+    "rules",
+)  # in the manifest only where they are set
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +67,7 @@ class PrepareSettings:
     spacy: str | None = None  # a spaCy pipeline that marks entities, and noun chunks as phrases
     segmenter: str | None = None  # module:function, from a text to its words; none: the tokenizer's own words
     languages: str | None = None  # what a document's language is the name of, its file or its folder; none: unknown
+    rules: RuleSettings | None = None  # what changes texts or leaves them out; none: the repair of Unicode alone
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "shard_tokens"):
@@ -66,20 +76,21 @@ class PrepareSettings:
 
 
 def prepare(
-    sources: Sequence[str], out: Path, *, overwrite: bool = False, engine: Engine | None = None, **fields: Any
+    sources: Sequence[str],
+    out: Path,
+    *,
+    overwrite: bool = False,
+    engine: Engine | None = None,
+    asked_rules: RuleRequest | None = None,
+    **fields: Any,
 ) -> Prepared:
     """Make a data directory of raw text; `out` is there when all of it is done, and not before.
 
-    The settings are the fields of `PrepareSettings`. The engine reads the sources, and changes no byte of the result.
+    The settings are the fields of `PrepareSettings`; rules may be asked for in a user's words. The engine reads the
+    sources, and changes no byte of the result.
     """
     start = perf_counter()
     settings = PrepareSettings(**fields)
-    config = CollectConfig(
-        field=settings.field,
-        min_characters=settings.min_characters,
-        valid=settings.valid,
-        encoding=settings.encoding,
-    )
     check_languages(settings.languages)
     foreign, finders = _foreign_tokenizer(settings), _finders(settings)
     if settings.segmenter is not None:
@@ -89,6 +100,16 @@ def prepare(
     _check_free(out, overwrite)
     # With what is written on the way, a data directory takes about the bytes of its text: 0.98 for English.
     check_writable(out, beside=True, needed=estimate_text_bytes(found))
+    if asked_rules is not None:
+        chosen = asked_rules.settings(sources, settings.field, settings.encoding)
+        settings = replace(settings, rules=None if chosen == RuleSettings() else chosen)
+    config = CollectConfig(
+        field=settings.field,
+        min_characters=settings.min_characters,
+        valid=settings.valid,
+        encoding=settings.encoding,
+        rules=settings.rules or RuleSettings(),
+    )
     with staging(staging_place(target)) as stage, whole_directory(target) as folder:
         corpus = collect_corpus(sources, folder / "documents", config=config, engine=engine, stage=stage)
         for name in ("quarantine.jsonl", "removed.parquet"):
@@ -119,6 +140,10 @@ def prepare(
         encodings=corpus.encodings,
         languages=tuple(facts.get("languages", ())),
         passed_over=corpus.passed_over,
+        dropped=corpus.dropped,
+        changed=corpus.changed,
+        languages_told=corpus.languages,
+        decontaminated=corpus.decontaminated,
         warnings=(warning,) if warning else (),
         next=next_commands(out),
         fingerprint=fingerprint_of(manifest),
@@ -223,6 +248,9 @@ def _manifest_facts(
             **({"encodings": corpus.encodings} if corpus.encodings else {}),
         },
         "counts": corpus.counts,
+        **{name: value for name in ("dropped", "changed") if (value := getattr(corpus, name))},
+        **({"languages_told": corpus.languages} if corpus.languages else {}),
+        **({"decontaminated": asdict(corpus.decontaminated)} if corpus.decontaminated else {}),
         "vocabulary": vocabulary,
         "tokens": tokens,
         "text_bytes": corpus.text_bytes,

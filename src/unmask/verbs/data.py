@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from unmask.errors import BadInput
-from unmask.results import Prepared, TokenizerSweep, Verified
+from unmask.results import Prepared, TokenizerSweep, Tried, Verified
 from unmask.verbs.arguments import Location, text_of
 from unmask.verbs.commands import verb
 
@@ -27,11 +27,18 @@ def prepare(
     spacy: str | None = None,
     segmenter: str | None = None,
     languages: str | None = None,
+    filters: str = "none",
+    language: str | None = None,
+    mask_personal: bool = False,
+    like: Location | None = None,
+    decontaminate: tuple[str, ...] = (),
+    repair: bool = True,
+    try_: bool = False,
     overwrite: bool = False,
     processes: int | None = None,
     engine: Literal["local", "ray"] = "local",
     ray_address: str | None = None,
-) -> Prepared:
+) -> Prepared | Tried:
     """Make a data directory of raw text.
 
     Reads text (a paragraph per line, a blank line between documents), JSONL, CSV, parquet, Markdown and HTML, and with
@@ -54,18 +61,38 @@ def prepare(
         spacy: A spaCy pipeline that marks entities, and noun chunks as phrases (pip install 'unmask[spacy]').
         segmenter: What cuts text into words, if not the tokenizer: module:function, such as jieba:cut.
         languages: Tell languages by file (en.txt, de.txt) or folder, for xlm-r; the tokenizer learns from all alike.
+        filters: Rules that drop documents and lines: web (gopher, c4 and fineweb), dclm, boilerplate or names of rules,
+            with commas between; -NAME takes one out: web,-c4-curly-brackets. docs/corpus.md has the table.
+        language: Keep the documents in these languages, en or en,de; any keeps all, and which it is with each.
+        mask_personal: Put name@example.com for emails and 192.0.2.1 for public addresses.
+        like: Good text of your own, from which the limits of the filters are taken: 99 of 100 of it stay by each.
+        decontaminate: Files of what is to be measured on; documents that contain an item are left out.
+        repair: Put text right that was decoded wrongly, such as "itâ€™s".
+        try_: Write nothing, and say what each rule would do to a sample, with examples; all of them, if none is named.
         overwrite: Replace what is already in the data directory.
         processes: How many processes read; as many as there are cores, if not given. The result is the same.
         engine: Who reads: processes of this machine, or a Ray cluster (pip install 'unmask[ray]') to the same bytes.
         ray_address: The cluster: auto, or host:port; a Ray of this machine's own, if not given.
     """
     from unmask.corpus.engines.engine import Engine
+    from unmask.corpus.rules.request import RuleRequest, try_request
     from unmask.tokens.prepare import prepare as run
 
     if not sources:
         raise BadInput("nothing to read: name files, folders or globs, or - for standard input")
+    names = [str(source) for source in sources]
+    request = RuleRequest(
+        filters=filters,
+        language=language,
+        mask_personal=mask_personal,
+        like=text_of(like),
+        decontaminate=decontaminate,
+        repair=repair,
+    )
+    if try_:
+        return try_request(names, request, field=field, encoding=encoding)
     return run(
-        [str(source) for source in sources],
+        names,
         Path(out),
         field=field,
         encoding=encoding,
@@ -80,6 +107,7 @@ def prepare(
         segmenter=segmenter,
         languages=languages,
         overwrite=overwrite,
+        asked_rules=request,
         engine=Engine(kind=engine, processes=processes, ray_address=ray_address),
     )
 

@@ -38,8 +38,8 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """What it is called on the command line: --batch-size."""
-        return f"--{self.name.replace('_', '-')}"
+        """What it is called on the command line: --batch-size; try_ is --try, which Python has for itself."""
+        return f"--{self.name.rstrip('_').replace('_', '-')}"
 
     @property
     def flags(self) -> tuple[str, ...]:

@@ -6,17 +6,23 @@ and limits like those of good text (`--like`) from that text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
 
 from unmask.corpus.read.encodings import UTF8
 from unmask.corpus.rules.boilerplate import boilerplate_lines
 from unmask.corpus.rules.like import trusted_limits
-from unmask.corpus.rules.settings import RuleSettings, choose_rules
+from unmask.corpus.rules.settings import ANY_LANGUAGE, RuleSettings, choose_rules
+from unmask.corpus.rules.trial import try_rules
 from unmask.corpus.sample import read_sample
 from unmask.errors import BadInput
+from unmask.progress import task
+from unmask.records import Document
+from unmask.results import Tried
 
 BOILERPLATE = "boilerplate"
+EVERYTHING = "web,dclm,boilerplate"  # what is tried where nothing is named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,3 +55,31 @@ class RuleRequest:
             texts = (document.text for document in read_sample([self.like], field=field, encoding=encoding))
             limits = trusted_limits(texts, asked)
         return asked.with_learnt(lines, limits)
+
+
+def try_request(sources: Sequence[str], request: RuleRequest, *, field: str = "text", encoding: str = UTF8) -> Tried:
+    """What the rules that are asked for would do to a sample; all of them, if none is."""
+    start = perf_counter()
+    chosen = request.settings(sources, field, encoding)
+    if not chosen:
+        chosen = replace(request, filters=EVERYTHING, language=ANY_LANGUAGE).settings(sources, field, encoding)
+    with task("Trying", total=None) as step:
+
+        def documents() -> Iterator[Document]:
+            for document in read_sample(sources, field=field, encoding=encoding):
+                step(1, note="documents")
+                yield document
+
+        trial = try_rules(documents(), chosen)
+    if not trial.documents:
+        raise BadInput(f"{sources[0]}: there is no text in it to try rules on")
+    return Tried(
+        sources=tuple(sources),
+        documents=trial.documents,
+        bytes=trial.bytes,
+        dropped=trial.dropped,
+        dropped_bytes=trial.dropped_bytes,
+        rules=trial.rules,
+        languages=trial.languages,
+        seconds=perf_counter() - start,
+    )

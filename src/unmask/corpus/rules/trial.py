@@ -83,7 +83,8 @@ def try_rules(documents: Iterable[Document], settings: RuleSettings) -> Trial:
         counts += (1, size, bool(drops), size * bool(drops))
     rows = [_row(name, tally, settings) for name, tally in tallies.items()]
     rows.sort(key=lambda row: -max(row.dropped, row.changed))
-    return Trial(*counts.tolist(), tuple(rows), dict(languages.most_common()))
+    sampled, size, dropped, dropped_size = counts.tolist()
+    return Trial(sampled, size, dropped, dropped_size, tuple(rows), dict(languages.most_common()))
 
 
 def _names(settings: RuleSettings) -> list[str]:
