@@ -42,7 +42,7 @@ ELSEWHERE = {
     "console/adapting.py": "adapting/test_adapt.py: its page",
     "verbs/adapting.py": "adapting/test_adapt.py",
     "__main__.py": "test_cli.py: the command line in a process of its own",
-    "console/trial.py": "its examples, and test_cli.py: what rules would do",
+    "console/trial.py": "its examples, and corpus/rules/test_request.py: what is tried is shown",
     "console/vocabulary.py": "planning/test_vocabulary.py: its page",
     "console/layout.py": "console/: every page is drawn with it",
     "corpus/rules/ruling.py": "corpus/rules/test_apply.py: what is said of a document",

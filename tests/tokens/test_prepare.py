@@ -16,12 +16,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 from transformers import PreTrainedTokenizerFast
 
 from unmask import progress
+from unmask.corpus.rules.request import RuleRequest
 from unmask.errors import BadInput, NoSpace, Refused
+from unmask.results import Decontaminated
 from unmask.tokens.prepare import prepare
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.manifest import verify
@@ -298,3 +302,37 @@ def test_the_line_of_encoding_counts_the_tokens_of_all_splits(
     assert isinstance(console.file, io.StringIO)
     (line,) = (line for line in console.file.getvalue().splitlines() if "Encoding" in line)
     assert line.endswith(f" {sum(prepared.tokens.values()):,} tokens")
+
+
+def test_what_rules_leave_out_is_told_by_rule_and_in_the_table_of_what_was_removed(tmp_path: Path) -> None:
+    prose = "The old house stood at the end of the road, and nobody had lived in it with number"
+    rows = [{"text": f"Menu\n{prose} {n}.", "spans": [[9, 18, "entity"]]} for n in range(60)]
+    rows += [{"text": "Die Katze saß auf der Matte und sah dem Regen vor dem Fenster zu."}]
+    rows += [{"text": "# # # " * 8 + prose}, {"text": f"He wrote to jane@company.org: itâ€™s so. {prose} 99."}]
+    rows += [{"text": "Somebody said that all that glitters is not gold, and that the rest of it is."}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "test.txt").write_text("All that glitters is not gold.\n")
+    asked = RuleRequest(
+        filters="gopher-hashes,c4-few-words",
+        language="en",
+        mask_personal=True,
+        decontaminate=(str(tmp_path / "test.txt"),),
+    )
+    result = prepare([str(tmp_path / "a.jsonl")], tmp_path / "data", asked_rules=asked, valid=0.1)
+    assert result.counts["dropped"] == 3
+    assert result.dropped == {"language": 1, "gopher-hashes": 1, "decontaminate": 1}
+    assert result.changed == {"c4-few-words": 60, "unicode": 1, "personal": 1}
+    assert result.languages_told == {"en": 63, "de": 1}
+    assert result.decontaminated == Decontaminated(items=1, too_short=0, removed=1, touched=0, before=1.0, after=0.0)
+    removed = {row["rule"]: row for row in pq.read_table(tmp_path / "data" / "removed.parquet").to_pylist()}
+    assert removed["decontaminate"]["detail"] == "test.txt:1: all that glitters is not gold"
+    assert removed["gopher-hashes"]["value"] > removed["gopher-hashes"]["limit"] == 0.1
+    assert removed["language"]["detail"].startswith("de ") and removed["language"]["line"] == 61
+    kept = pa.concat_tables(pq.read_table(tmp_path / "data" / "documents" / split) for split in ("train", "valid"))
+    assert set(kept["language"].to_pylist()) == {"en"} and min(kept["language_score"].to_pylist()) > 0.5
+    spans = [(row["text"], row["spans"][0]) for row in kept.to_pylist() if row["spans"]]
+    assert len(spans) == 60 and {text[span["start"] : span["end"]] for text, span in spans} == {"old house"}
+    assert any("name@example.com: it’s so" in text for text in kept["text"].to_pylist())
+    manifest = json.loads((tmp_path / "data" / "manifest.json").read_text())
+    assert manifest["settings"]["rules"]["limits"] == {"gopher-hashes": [None, 0.1]}
+    assert manifest["dropped"] == result.dropped

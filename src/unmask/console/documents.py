@@ -47,15 +47,16 @@ def first_names(names: Sequence[str], most: int = 2) -> str:
 def document_counts(prepared: Prepared) -> Iterator[tuple[str, int]]:
     """What happened to how many, in the order of the corpus; a reason that has no words of its own is its own word."""
     for fate, count in prepared.counts.items():
-        yield WORDS.get(fate, f"left out: {fate}"), count
+        yield f"documents {WORDS.get(fate, f'left out: {fate}')}", count
+        if fate == "dropped":
+            named = list(prepared.dropped.items())
+            yield from ((f"  by {rule}", number) for rule, number in named[:MOST_RULES])
+            if len(named) > MOST_RULES:
+                yield f"  by {len(named) - MOST_RULES} other rules", sum(number for _, number in named[MOST_RULES:])
 
 
 def rule_counts(prepared: Prepared) -> Iterator[tuple[str, int, str]]:
-    """What rules left out and changed, and how much of held-out items was there; with what is to be said of it."""
-    named = list(prepared.dropped.items())
-    yield from ((f"  by {rule}", count, "") for rule, count in named[:MOST_RULES])
-    if len(named) > MOST_RULES:
-        yield f"  by {len(named) - MOST_RULES} other rules", sum(count for _, count in named[MOST_RULES:]), ""
+    """What rules changed and told, and how much of held-out items was there; with what is to be said of it."""
     yield from (
         (f"documents changed: {rule}", count, "") for rule, count in list(prepared.changed.items())[:MOST_RULES]
     )

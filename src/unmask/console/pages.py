@@ -132,7 +132,7 @@ def _(result: Prepared) -> RenderableType:
         rows.append(("files passed over", f"{count:,}", spell_counts(result.passed_over)))
     if result.pages_without_text:
         rows.append(("pages without text", f"{result.pages_without_text:,}", "scanned, or blank"))
-    rows += [(f"documents {fate}", f"{count:,}", "") for fate, count in document_counts(result)]
+    rows += [(fate, f"{count:,}", "") for fate, count in document_counts(result)]
     rows += [(name, f"{count:,}", detail) for name, count, detail in rule_counts(result)]
     rows += [(f"tokens in {split}", f"{count:,}", "") for split, count in result.tokens.items()]
     for split, kinds in result.spans.items():

@@ -97,7 +97,7 @@ def corpus_in_figures(prepared: Prepared) -> Padding:
     table.add_column(style="dim")
     table.add_column(justify="right", style="bold")
     for fate, count in document_counts(prepared):
-        table.add_row(f"documents {fate}", f"{count:,}")
+        table.add_row(fate, f"{count:,}")
     table.add_row("tokens to train on", f"{prepared.tokens['train']:,}")
     table.add_row("tokens held out", f"{prepared.tokens['valid']:,}")
     table.add_row("vocabulary", f"{prepared.vocabulary:,}")

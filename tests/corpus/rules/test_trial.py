@@ -28,6 +28,7 @@ def test_each_rule_is_asked_by_itself_and_all_together_drop_what_prepare_would()
     assert trial.dropped == sum(rules_of(settings)(text, ()).dropped is not None for text in TEXTS)
     assert rows["c4-curly-brackets"].only == 0 < rows["language"].only
     assert rows["c4-few-words"].changed == 5 and rows["c4-few-words"].dropped == 0
+    assert {example.excerpt for example in rows["c4-few-words"].examples} == {"Menu"}  # what it would cut out
     assert (trial.documents, sum(trial.languages.values())) == (60, 60)
 
 

@@ -70,7 +70,7 @@ def change_text(
         text, marks = clean_again(*replace_stretches(text, marks, cuts))
         changed.append("c4-citations")
     lines = text.split("\n") if text else []
-    goes, reasons = _lines_to_go(text, lines, settings)
+    goes, reasons = lines_to_go(text, lines, settings)
     if reasons:
         words = [len(line.split()) for line in lines] if any(name.startswith("dclm-") for name in reasons) else []
         taken = sum(count for count, reason in zip(words, goes, strict=False) if reason and reason.startswith("dclm-"))
@@ -83,7 +83,7 @@ def change_text(
     return text, marks, tuple(changed), removed
 
 
-def _lines_to_go(text: str, lines: Sequence[str], settings: RuleSettings) -> tuple[list[str | None], list[str]]:
+def lines_to_go(text: str, lines: Sequence[str], settings: RuleSettings) -> tuple[list[str | None], list[str]]:
     """For each line the first rule that takes it, if one does; and these rules, in the order of the table."""
     goes: list[str | None] = [None] * len(lines)
     reasons: list[str] = []

@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from unmask.corpus.rules.apply import beyond_limits, change_text, rules_of
+from unmask.corpus.rules.apply import beyond_limits, change_text, lines_to_go, rules_of
 from unmask.corpus.rules.figures import TextFigures
 from unmask.corpus.rules.language import identifier
+from unmask.corpus.rules.lines import citations
+from unmask.corpus.rules.personal import personal_stretches
 from unmask.corpus.rules.settings import RuleSettings
 from unmask.corpus.rules.table import DOCUMENT_RULES
 from unmask.records import Document
@@ -74,7 +76,8 @@ def try_rules(documents: Iterable[Document], settings: RuleSettings) -> Trial:
             drops[DECONTAMINATE] = ruling.value
         for name in changed:
             tallies[name].changed += 1
-            tallies[name].show(document, document.text, None)
+            if len(tallies[name].examples) < EXAMPLES:
+                tallies[name].show(document, _cut_by(name, document.text, settings) or document.text, None)
         for name, value in drops.items():
             tallies[name].dropped += 1
             tallies[name].only += len(drops) == 1
@@ -85,6 +88,16 @@ def try_rules(documents: Iterable[Document], settings: RuleSettings) -> Trial:
     rows.sort(key=lambda row: -max(row.dropped, row.changed))
     sampled, size, dropped, dropped_size = counts.tolist()
     return Trial(sampled, size, dropped, dropped_size, tuple(rows), dict(languages.most_common()))
+
+
+def _cut_by(name: str, text: str, settings: RuleSettings) -> str:
+    """What a rule that changes text would cut out or mask, a line each."""
+    if name in ("c4-citations", "personal"):
+        stretches = citations(text) if name == "c4-citations" else personal_stretches(text)
+        return "\n".join(text[start:end] for start, end, _ in stretches)
+    lines = text.split("\n")
+    goes, _ = lines_to_go(text, lines, settings)
+    return "\n".join(line for line, rule in zip(lines, goes, strict=True) if rule == name)
 
 
 def _names(settings: RuleSettings) -> list[str]:
