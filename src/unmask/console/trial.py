@@ -15,6 +15,7 @@ from unmask.console.layout import draw_page, draw_table
 from unmask.quantities import format_bytes, format_duration, spell_counts
 from unmask.results import RuleExample, RuleTrial, Tried
 
+WIDEST = 50  # characters of a source; the end of a path tells most
 HEADS = ("rule", "drops", "share", "only it", "changes", "stays within")
 
 
@@ -77,6 +78,7 @@ def _example(example: RuleExample) -> Iterator[Text]:
         if isinstance(example.value, float)
         else f"{example.value}  "
     )
-    place = f"{example.source}:{example.line}"
+    source = example.source if len(example.source) <= WIDEST else f"…{example.source[-WIDEST:]}"
+    place = f"{source}:{example.line}"
     yield Text.assemble((value, "yellow"), (place, "dim"), overflow="ellipsis", no_wrap=True)
     yield Text(f"  {example.excerpt}", overflow="ellipsis", no_wrap=True)
