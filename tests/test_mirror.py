@@ -44,6 +44,7 @@ ELSEWHERE = {
     "__main__.py": "test_cli.py: the command line in a process of its own",
     "console/trial.py": "its examples, and corpus/rules/test_request.py: what is tried is shown",
     "console/vocabulary.py": "planning/test_vocabulary.py: its page",
+    "console/fate.py": "tokens/store/test_fate.py: its page",
     "console/layout.py": "console/: every page is drawn with it",
     "corpus/rules/ruling.py": "corpus/rules/test_apply.py: what is said of a document",
     "corpus/engines/worker.py": "corpus/engines/test_processes.py: real processes, killed on the way",

@@ -23,6 +23,7 @@ from unmask.console.answering import draw_answered
 from unmask.console.documents import document_counts, first_names, office_hint, rule_counts
 from unmask.console.examination import Verbatim, draw_examination
 from unmask.console.explaining import draw_explained_label
+from unmask.console.fate import draw_fate
 from unmask.console.few import draw_few_tuned
 from unmask.console.filling import draw_filled
 from unmask.console.hiding import draw_audit, draw_hardness, draw_legend, draw_shown
@@ -58,6 +59,7 @@ from unmask.results import (
     Expanded,
     ExplainedLabel,
     Exported,
+    Fate,
     FewTuned,
     Filled,
     Generated,
@@ -171,6 +173,11 @@ def _(result: Verified) -> RenderableType:
     verdict = f"{len(result.damage)} damaged" if result.damage else "nothing damaged"
     head = title_line("Verified", result.path, f"{result.files:,} files, {format_bytes(result.bytes)}: {verdict}")
     return draw_page(head, *(Text(f"  {line}", style="red") for line in result.damage))
+
+
+@draw_result.register
+def _(result: Fate) -> RenderableType:
+    return draw_fate(result)
 
 
 @draw_result.register

@@ -68,6 +68,10 @@ from unmask.results.machine import GpuStatus as GpuStatus
 from unmask.results.machine import LibraryStatus as LibraryStatus
 from unmask.results.plain import to_json as to_json
 from unmask.results.plain import to_plain as to_plain
+from unmask.results.removal import Fate as Fate
+from unmask.results.removal import KeptDocument as KeptDocument
+from unmask.results.removal import RemovedDocument as RemovedDocument
+from unmask.results.removal import UnreadLine as UnreadLine
 from unmask.results.retrieval import Expanded as Expanded
 from unmask.results.retrieval import JudgedRetrieval as JudgedRetrieval
 from unmask.results.retrieval import JudgedSimilarity as JudgedSimilarity

@@ -7,6 +7,7 @@ from typing import Literal
 
 from unmask.errors import BadInput
 from unmask.results import Prepared, TokenizerSweep, Tried, Verified
+from unmask.results import Fate, Prepared, TokenizerSweep, Verified
 from unmask.verbs.arguments import Location, text_of
 from unmask.verbs.commands import verb
 
@@ -130,6 +131,22 @@ def verify(path: Location, /) -> Verified:
     from unmask.tokens.store.manifest import verify as run
 
     return run(Path(path))
+
+
+@verb
+def why(data: Location, document: str, /) -> Fate:
+    """Say why a document is not in the data.
+
+    Which step left it out, by which rule and what it measured, which document was kept instead, and how both begin. What
+    could not be read at all is told too, and what was kept is said to be.
+
+    Args:
+        data: A data directory.
+        document: The number of a document among all that were read, or its place, SOURCE:LINE.
+    """
+    from unmask.tokens.store.fate import fate_of
+
+    return fate_of(Path(data), document)
 
 
 @verb
