@@ -48,6 +48,7 @@ ELSEWHERE = {
     "console/layout.py": "console/: every page is drawn with it",
     "corpus/rules/ruling.py": "corpus/rules/test_apply.py: what is said of a document",
     "corpus/engines/worker.py": "corpus/engines/test_processes.py: real processes, killed on the way",
+    "corpus/near/candidates.py": "corpus/near/test_decide.py: shingles of staged documents",
     "corpus/read_part.py": "corpus/test_collect.py: parts of any size, by any number of processes",
     "corpus/removed.py": "corpus/test_collect.py: what is left out has its place and its step",
     "corpus/staged.py": "corpus/test_collect.py: stretches of files, interrupted runs",

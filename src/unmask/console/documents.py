@@ -16,6 +16,8 @@ WORDS = {
     "short": "left out: too short",
     "dropped": "left out: by rules",
     "duplicate": "left out: exact duplicates",
+    "near_duplicate": "left out: near-duplicates",
+    "dropped": "left out by rules",
     "train": "to train on",
     "valid": "held out to measure on",
 }

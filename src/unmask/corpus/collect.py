@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -25,6 +25,9 @@ import pyarrow as pa
 
 from unmask.corpus.dedup import Digests, first_of_each
 from unmask.corpus.engines.engine import Engine, run_parts
+from unmask.corpus.near.candidates import write_shingles
+from unmask.corpus.near.decide import find_near_duplicates
+from unmask.corpus.near.probes import Recall
 from unmask.corpus.parquet_writer import LANGUAGE, SCHEMA, STAGED, DocumentWriter
 from unmask.corpus.parts import Part, cut_parts, part_size
 from unmask.corpus.read.find import TextSource, find_sources
@@ -39,6 +42,9 @@ from unmask.files import whole_directory
 from unmask.progress import task
 from unmask.records import SPAN_KINDS, Flags, Integers
 from unmask.results import Decontaminated
+from unmask.records import SPAN_KINDS, Flags, Integers, Reals
+
+RunShingles = Callable[[Sequence[StagedPart]], object]  # has the shingles made that are wanted of parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +66,7 @@ class CollectedCorpus:
     changed: dict[str, int] = field(default_factory=dict)  # documents that each rule changed, most first
     languages: dict[str, int] = field(default_factory=dict)  # documents in each, where the text told it, most first
     decontaminated: Decontaminated | None = None  # what the documents had of held-out items, where some are given
+    recall: Recall | None = None  # of near-duplicates: how many of texts made to be such were caught
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,10 @@ class Decision:
     """What is decided over all documents that may stay, from their digests."""
 
     twins: Integers  # N, of each the number of the one that is kept for it; its own where that is itself
+    similarity: Reals  # N, with it
+    near: Flags  # N, left out for one that is not quite the same
     is_valid: Flags  # N, held out
+    recall: Recall | None = None  # of near-duplicates, where they were looked for
 
     @property
     def stays(self) -> Flags:
@@ -96,12 +106,15 @@ def collect_corpus(
     config = config or CollectConfig()
     passed_over: dict[str, str] = {}
     files = [replace(file, encoding=config.encoding) for file in find_sources(sources, passed_over.__setitem__)]
-    parts = _read_parts(cut_parts(files, part_bytes or part_size(files)), config, stage, out, engine or Engine())
+    engine = engine or Engine()
+    cut = cut_parts(files, part_bytes or part_size(files))
+    parts = _read_parts(cut, config, stage, out, engine)
     counts = _sums(parts)
     digests = np.concatenate([np.empty((0, 2), np.uint64), *(read_digests(part.folder) for part in parts)])
     if not len(digests):
         raise BadInput(_nothing_left(files, counts, config, parts))
-    decision = _decide(digests, config)
+    run = partial(_make_shingles, parts=dict(zip((part.folder for part in parts), cut, strict=True)), engine=engine)
+    decision = _decide(digests, config, parts, run)
     kinds = {kind for part in parts for kind in part.summary.kinds}
     languages = _added(part.summary.languages for part in parts)
     with whole_directory(out) as folder:
@@ -113,7 +126,7 @@ def collect_corpus(
         path=out,
         files=len(files),
         bytes_read=sum(part.summary.bytes for part in parts),
-        counts=counts | {"duplicate": int((~stays).sum()), "train": train.rows, "valid": valid.rows},
+        counts=counts | _duplicates(decision, config) | {"train": train.rows, "valid": valid.rows},
         text_bytes={"train": train.text_bytes, "valid": valid.text_bytes},
         fingerprint=hashlib.sha256(digests[stays].astype(">u8").tobytes()).hexdigest(),
         kinds=tuple(kind for kind in SPAN_KINDS if kind in kinds),
@@ -144,7 +157,26 @@ def _decontaminated(parts: Sequence[StagedPart], config: CollectConfig) -> Decon
         touched=sum(part.summary.touched for part in parts),
         before=len(shared | leaked) / max(1, items.runs),
         after=len(shared) / max(1, items.runs),
+        recall=decision.recall,
     )
+
+
+def _make_shingles(staged: Sequence[StagedPart], *, parts: dict[Path, Part], engine: Engine) -> None:
+    """Have the shingles made that are wanted of parts, by whoever reads parts."""
+    folders = {parts[part.folder].number: part.folder.absolute() for part in staged}
+    work = partial(_write_shingles, folders=folders)
+    run_parts(work, [parts[part.folder] for part in staged], engine, lambda count, documents: None)
+
+
+def _write_shingles(part: Part, report: OnBytes, *, folders: dict[int, Path]) -> None:
+    write_shingles(folders[part.number])
+
+
+def _duplicates(decision: Decision, config: CollectConfig) -> dict[str, int]:
+    """How many documents are left out for others."""
+    near = int(decision.near.sum())
+    exact = int((~decision.stays).sum()) - near
+    return {"duplicate": exact} | ({"near_duplicate": near} if config.near_duplicates is not None else {})
 
 
 def _check_absent(out: Path) -> None:
@@ -195,12 +227,24 @@ def _sums(parts: Sequence[StagedPart]) -> dict[str, int]:
     return counts | ({"dropped": steps["rule"]} if steps["rule"] else {})
 
 
-def _decide(digests: Digests, config: CollectConfig) -> Decision:
-    twins = first_of_each(digests)
+def _decide(digests: Digests, config: CollectConfig, parts: Sequence[StagedPart], run: RunShingles) -> Decision:
+    """Who is kept, and on which side: that of the first document of a family, so that nothing added behind flips it."""
+    twins, similarity, recall = first_of_each(digests), np.ones(len(digests)), None
+    firsts = twins == np.arange(len(twins))
+    near = np.zeros(len(digests), dtype=np.bool_)
+    if config.near_duplicates is not None:
+        with task("Near-duplicates") as step:
+            found = find_near_duplicates(parts, digests, firsts, config.near_duplicates, run)
+            twins, similarity, recall = found.twins[twins], found.similarity[twins], found.recall
+            near = found.twins != np.arange(len(twins))
+            near |= near[first_of_each(digests)]
+            step(1, note=str(recall) if recall else "")
     stays = twins == np.arange(len(twins))
+    leaders = np.full(len(digests), len(digests))
+    np.minimum.at(leaders, twins, np.arange(len(digests)))
     is_valid = np.zeros(len(digests), dtype=np.bool_)
-    is_valid[stays] = held_out(digests[stays], config.valid)
-    return Decision(twins, is_valid)
+    is_valid[stays] = held_out(digests[leaders[stays]], config.valid)
+    return Decision(twins, similarity, near, is_valid, recall)
 
 
 def _sift(
@@ -220,7 +264,9 @@ def _sift(
                 rows = slice(row, row + len(table))
                 train.add(table.filter(pa.array(stays[rows] & ~decision.is_valid[rows])))
                 valid.add(table.filter(pa.array(decision.is_valid[rows])))
-                gone.append(twins.removed(table.filter(pa.array(~stays[rows])), decision.twins[rows][~stays[rows]]))
+                out = np.flatnonzero(~stays[rows])
+                of = decision.twins[rows][out], decision.similarity[rows][out], decision.near[rows][out]
+                gone.append(twins.removed(table.take(out), *of))
                 row += len(table)
                 step(len(table), note="documents")
             removed.add(pa.concat_tables(gone).sort_by("number"))

@@ -3,6 +3,7 @@
     part ─read─▶ waves ─repair, clean, rules─▶ documents.parquet   what may stay, in order
                                                removed.parquet     what may not, each with the reason
                                                digests.bin         16 bytes for each document that may stay
+                                               keys.bin, sizes.bin … and 136 where near-duplicates are looked for
                                                quarantine.jsonl    what could not be read
                                                summary.json        counts
 
@@ -28,6 +29,8 @@ import pyarrow.parquet as pq
 from unmask.corpus.clean import clean_texts
 from unmask.corpus.dedup import Digests, digest_texts
 from unmask.corpus.marks import marks_column, marks_of, move_marks
+from unmask.corpus.near.shingles import shingles_of
+from unmask.corpus.near.signatures import band_keys
 from unmask.corpus.parquet_writer import STAGED
 from unmask.corpus.parts import Part
 from unmask.corpus.read.formats import Malformed
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 
 DOCUMENTS, REMOVED, DIGESTS = "documents.parquet", "removed.parquet", "digests.bin"
 QUARANTINE, SUMMARY = "quarantine.jsonl", "summary.json"
+BAND_KEYS, SIZES = "keys.bin", "sizes.bin"  # uint64, N 16: see `near.signatures`; int32, N 2: characters and shingles
 LOOK = 1 << 20  # bytes
 
 Rules = Callable[[str, tuple[Mark, ...]], "Ruling"]
@@ -91,7 +95,7 @@ def read_part(part: Part, config: CollectConfig, folder: Path, out: Path, on_byt
     with whole_directory(done, part_of=out) as aside:
         reader = CorpusReader(part.sources, config.field, aside / QUARANTINE, on_bytes)
         summary = PartSummary()
-        with PartWriter(aside) as writer:
+        with PartWriter(aside, near=config.near_duplicates is not None) as writer:
             for wave in _judged_waves(reader.waves(), config, summary):
                 writer.add(*wave)
         summary.read, summary.malformed, summary.bytes = reader.documents_read, reader.malformed_records, reader.bytes
@@ -248,15 +252,19 @@ def _words(ruling: Ruling) -> str | None:
 class PartWriter:
     """Writes the documents of a part, wave by wave."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, near: bool) -> None:
         self._folder = folder
-        self._digests: list[bytes] = []
+        self._near = near
         self._files = ExitStack()
 
     def __enter__(self) -> PartWriter:
         open_writer = self._files.enter_context
         self._documents = open_writer(pq.ParquetWriter(self._folder / DOCUMENTS, STAGED, compression="lz4"))
         self._removed = open_writer(pq.ParquetWriter(self._folder / REMOVED, REMOVED_SCHEMA, compression="lz4"))
+        self._digests = open_writer((self._folder / DIGESTS).open("wb"))
+        if self._near:
+            self._keys = open_writer((self._folder / BAND_KEYS).open("wb"))
+            self._sizes = open_writer((self._folder / SIZES).open("wb"))
         return self
 
     def add(self, kept: pa.Table, removed: pa.Table) -> None:
@@ -264,12 +272,16 @@ class PartWriter:
         self._documents.write_table(kept)
         if len(removed):
             self._removed.write_table(removed)
-        self._digests += digest_texts(kept["text"].combine_chunks()).to_pylist()
+        texts = kept["text"].combine_chunks()
+        self._digests.write(b"".join(digest_texts(texts).to_pylist()))
+        if self._near:
+            shingles = shingles_of(texts.to_pylist())
+            self._keys.write(band_keys(shingles).tobytes())
+            sizes = pc.utf8_length(texts).to_numpy(), np.diff(shingles.ends, prepend=0)
+            self._sizes.write(np.stack(sizes, axis=1).astype(np.int32).tobytes())
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+    def __exit__(self, *_: object) -> None:
         self._files.close()
-        if kind is None:
-            (self._folder / DIGESTS).write_bytes(b"".join(self._digests))
 
 
 def read_digests(folder: Path) -> Digests:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from unmask.corpus.parquet_writer import SCHEMA
 from unmask.corpus.read_part import DOCUMENTS, QUARANTINE, REMOVED, PartSummary
 from unmask.corpus.removed import removed_rows
-from unmask.records import Integers
+from unmask.records import Flags, Integers, Reals
 
 
 @contextmanager
@@ -105,11 +105,12 @@ class KeptTwins:
                 places.append(pa.concat_tables(part.tables(names)).take(rows[begin:end] - part.begin).select(names))
         return cls(rows, pa.concat_tables(places))
 
-    def removed(self, documents: pa.Table, twins: Integers) -> pa.Table:
+    def removed(self, documents: pa.Table, twins: Integers, similarity: Reals, near: Flags) -> pa.Table:
         """Documents that are left out because of their twins."""
         places = self.places.take(np.searchsorted(self.rows, twins))
         columns = {"twin": places["number"], "twin_source": places["source"], "twin_line": places["line"]}
-        return removed_rows(documents, "duplicate", similarity=pa.array(np.ones(len(twins))), **columns)
+        steps = ["near-duplicate" if flag else "duplicate" for flag in near]
+        return removed_rows(documents, steps, similarity=pa.array(similarity), **columns)
 
 
 def join_quarantines(parts: Sequence[StagedPart], path: Path) -> None:

@@ -39,6 +39,7 @@ class Prepared:
     changed: dict[str, int] = field(default_factory=dict)  # documents that each rule changed, most first
     languages_told: dict[str, int] = field(default_factory=dict)  # documents in each, as their text tells, most first
     decontaminated: Decontaminated | None = None  # where there are held-out items to look for
+    near_duplicates: str | None = None  # how many of texts made to be such were caught, where they are looked for
     warnings: tuple[str, ...] = ()  # what to mind
     next: tuple[str, ...] = ()  # commands to go on with
     fingerprint: str

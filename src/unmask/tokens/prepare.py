@@ -47,6 +47,7 @@ OPTIONAL = (
     "segmenter",
     "languages",
     "rules",
+    "near_duplicates",
 )  # in the manifest only where they are set
 
 
@@ -58,6 +59,7 @@ class PrepareSettings:
     encoding: str = "utf-8"  # of what is not UTF-8
     min_characters: int = 20
     valid: float = 0.01
+    near_duplicates: float | None = None  # the similarity from which on a document is left out; none: only equal ones
     tokenizer: str = "wordpiece"  # a kind to train, or a directory to take as it is
     vocab_size: int | None = None  # of a trained tokenizer; none is 16,384, or what the text allows
     cased: bool = True  # of a trained tokenizer
@@ -91,6 +93,13 @@ def prepare(
     """
     start = perf_counter()
     settings = PrepareSettings(**fields)
+    config = CollectConfig(
+        field=settings.field,
+        min_characters=settings.min_characters,
+        valid=settings.valid,
+        encoding=settings.encoding,
+        near_duplicates=settings.near_duplicates,
+    )
     check_languages(settings.languages)
     foreign, finders = _foreign_tokenizer(settings), _finders(settings)
     if settings.segmenter is not None:
@@ -144,6 +153,7 @@ def prepare(
         changed=corpus.changed,
         languages_told=corpus.languages,
         decontaminated=corpus.decontaminated,
+        near_duplicates=str(corpus.recall) if corpus.recall else None,
         warnings=(warning,) if warning else (),
         next=next_commands(out),
         fingerprint=fingerprint_of(manifest),
@@ -254,5 +264,6 @@ def _manifest_facts(
         "vocabulary": vocabulary,
         "tokens": tokens,
         "text_bytes": corpus.text_bytes,
+        **({"near_duplicate_recall": vars(corpus.recall)} if corpus.recall else {}),
         **({"spans": spans} if spans else {}),
     }

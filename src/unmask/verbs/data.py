@@ -23,6 +23,7 @@ def prepare(
     cased: bool = True,
     valid: float = 0.01,
     min_characters: int = 20,
+    near_duplicates: float | None = None,
     entities: Location | None = None,
     phrases: Location | None = None,
     spacy: str | None = None,
@@ -57,6 +58,7 @@ def prepare(
         cased: Tell capitals from small letters, in the trained tokenizer.
         valid: The fraction of documents held out to measure on.
         min_characters: Documents shorter than this are left out.
+        near_duplicates: Leave documents out that are as similar as this to one that is kept, such as 0.8.
         entities: A file with an entity a line, to be marked in the text for the policy entity.
         phrases: A file with a phrase a line, to be marked in the text for the policy phrase.
         spacy: A spaCy pipeline that marks entities, and noun chunks as phrases (pip install 'unmask[spacy]').
@@ -102,6 +104,7 @@ def prepare(
         cased=cased,
         valid=valid,
         min_characters=min_characters,
+        near_duplicates=near_duplicates,
         entities=text_of(entities),
         phrases=text_of(phrases),
         spacy=spacy,
@@ -137,8 +140,8 @@ def verify(path: Location, /) -> Verified:
 def why(data: Location, document: str, /) -> Fate:
     """Say why a document is not in the data.
 
-    Which step left it out, by which rule and what it measured, which document was kept instead, and how both begin. What
-    could not be read at all is told too, and what was kept is said to be.
+    Which step left it out, by which rule and what it measured, which document was kept instead, and how both begin.
+    What could not be read at all is told too, and what was kept is said to be.
 
     Args:
         data: A data directory.

@@ -30,8 +30,9 @@ def fate_of(path: Path, asked: str) -> Fate:
     if "removed.parquet" not in manifest["files"] and not _numbered(path):
         raise BadInput(f"{path}: was prepared before left out documents were written down; prepare it again")
     source, _, line = asked.rpartition(":")
+    unread: tuple[UnreadLine, ...] = ()
     if asked.isdecimal():
-        wanted, unread = pc.field("number") == int(asked), ()
+        wanted = pc.field("number") == int(asked)
     elif line.isdecimal() and source:
         wanted, unread = _at(path, source, int(line)), tuple(_unread(path, source, int(line)))
     else:
