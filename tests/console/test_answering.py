@@ -35,7 +35,7 @@ def test_the_model_stands_beside_its_baselines_with_and_without_an_answer() -> N
         baselines=(JudgedAnswerBaseline(name="sliding window", exact=FIGURE, f1=FIGURE),),
         errors=(AnswerError(id="1", question="?", said=None, true=("a",), probability=0.9),),
     )
-    said = page(Group(*answer_sections(judged)))
+    said = page(Group(*answer_sections(judged, "test questions")))
     flat = " ".join(said.split())
     assert max(map(len, said.splitlines())) <= 80 and "on 90 test questions" in flat
     for told in ("60 with an answer", "30 without one", "sliding window", "75.0% – 85.0%", "Only 90 test questions"):

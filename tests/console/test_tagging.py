@@ -40,7 +40,7 @@ def test_the_model_stands_beside_the_gazetteer_and_the_worst_kinds_are_shown() -
         ),
         errors=(TagError(line=3, text="A text.", said=(), true=("PER: A",), probability=0.9),),
     )
-    said = page(Group(*tag_sections(judged)))
+    said = page(Group(*tag_sections(judged, "test entities")))
     flat = " ".join(said.split())
     assert max(map(len, said.splitlines())) <= 80 and "worst of 30 labels" in flat
     assert "kind 11 " in flat and "kind 12 " not in flat and "on 77 test entities" in flat

@@ -16,7 +16,7 @@ from unmask.results import Answered, JudgedAnswers
 FEW = 100  # questions, below which one more or less moves a figure by a point
 
 
-def answer_sections(test: JudgedAnswers) -> list[RenderableType]:
+def answer_sections(test: JudgedAnswers, what: str) -> list[RenderableType]:
     """The figures of test, and what to mind."""
     ways = [("this model", test.exact, test.f1)]
     if test.unanswerable_right is not None:
@@ -25,7 +25,7 @@ def answer_sections(test: JudgedAnswers) -> list[RenderableType]:
         ways.append((f"  {count:,} without one", test.unanswerable_right, test.unanswerable_right))
     ways += [(way.name, way.exact, way.f1) for way in test.baselines]
     rows = [(name, *with_interval(exact, ".1%"), *with_interval(f1, ".1%")) for name, exact, f1 in ways]
-    heads = (f"on {test.examples:,} test questions", "exact", "95 % interval", "F1", "95 % interval")
+    heads = (f"on {test.examples:,} {what}", "exact", "95 % interval", "F1", "95 % interval")
     notes = _answer_notes(test)
     return [
         draw_table(heads, rows, numbers=(1, 2, 3, 4)),

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from unmask.console.layout import draw_page, draw_table, fact_line, next_commands, title_line
-from unmask.console.tuning import leak_notes, trial_sections
+from unmask.console.tuning import BY_FOLDS, leak_notes, trial_sections
 from unmask.quantities import format_bar, format_duration, with_interval
 from unmask.results import JudgedSimilarity, Similarity, Tuned
 
@@ -30,23 +30,28 @@ def draw_tuned_similarity(result: Tuned) -> RenderableType:
         title_line("Tuned", result.model, f"to similarity; {format_duration(result.seconds)} of steps"),
         draw_table(("", "", ""), rows, numbers=(1,)),
         *trial_sections(result, ".3f"),
-        *(_test_sections(result.test) if isinstance(result.test, JudgedSimilarity) else [_without_test()]),
+        *_judged_sections(result),
         *leak_notes(result),
         fact_line("sha256", result.weights_sha256),
         next_commands(result.next),
     )
 
 
-def _without_test() -> RenderableType:
+def _judged_sections(result: Tuned) -> list[RenderableType]:
+    """What is known of it beyond dev: by test, by folds, or nothing."""
+    if isinstance(result.test, JudgedSimilarity):
+        return _test_sections(result.test, "test pairs")
+    if isinstance(result.folds, JudgedSimilarity):
+        return [*_test_sections(result.folds, "pairs, by folds"), Padding(Text(BY_FOLDS), (0, 1))]
     line = "No --test: what was chosen on dev looks better there than it is. Hold pairs out that nothing is chosen on."
-    return Padding(Text(line, style="yellow"), (0, 1))
+    return [Padding(Text(line, style="yellow"), (0, 1))]
 
 
-def _test_sections(test: JudgedSimilarity) -> list[RenderableType]:
+def _test_sections(test: JudgedSimilarity, what: str) -> list[RenderableType]:
     """The figures of test, and what to mind of them."""
     ways = [("this model", test.spearman, test.pearson), *((b.name, b.spearman, b.pearson) for b in test.baselines)]
     rows = [(name, *with_interval(rank, ".3f"), *with_interval(line, ".3f")) for name, rank, line in ways]
-    heads = (f"on {test.examples:,} test pairs", "Spearman", "95 % interval", "Pearson", "95 % interval")
+    heads = (f"on {test.examples:,} {what}", "Spearman", "95 % interval", "Pearson", "95 % interval")
     lines = []
     if test.leaked and test.clean_spearman is not None:
         value, spread = with_interval(test.clean_spearman, ".3f")

@@ -18,7 +18,7 @@ AROUND = 60  # characters of a long text on both sides of its entities
 FEW = 100  # entities, below which one more or less moves a figure by a point
 
 
-def tag_sections(test: JudgedTags) -> list[RenderableType]:
+def tag_sections(test: JudgedTags, what: str) -> list[RenderableType]:
     """The figures of test, the kinds of entities and what to mind."""
     rows = [("this model", f"{test.precision:.1%}", f"{test.recall:.1%}", *with_interval(test.f1, ".1%"))]
     rows += [
@@ -26,7 +26,7 @@ def tag_sections(test: JudgedTags) -> list[RenderableType]:
     ]
     alone = (("strict", test.strict_f1), ("conlleval", test.conlleval_f1))
     rows += [(f"each tag alone, {name}", "", "", *with_interval(figure, ".1%")) for name, figure in alone]
-    heads = (f"on {test.entities:,} test entities", "precision", "recall", "F1", "95 % interval")
+    heads = (f"on {test.entities:,} {what}", "precision", "recall", "F1", "95 % interval")
     worst = sorted(test.labels, key=lambda kind: kind.f1)[:KINDS]
     kinds = [
         (kind.label, f"{kind.entities:,}", f"{kind.precision:.1%}", f"{kind.recall:.1%}", f"{kind.f1:.1%}")

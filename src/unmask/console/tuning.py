@@ -16,6 +16,7 @@ from unmask.quantities import format_bar, format_duration, format_probability, w
 from unmask.results import Judged, JudgedAnswers, JudgedTags, Overlap, Predicted, Tuned, TunedComparison
 
 LABELS = 12  # that are shown, the worst of them where there are more
+BY_FOLDS = "Each example is judged by a model that has not seen it; the model itself has learnt from all parts."
 MISTAKES = 5  # confusions that are shown
 SHOWN = 5  # probabilities of a text
 DEV_FIGURES = {  # of each task: the figure, and its name
@@ -51,15 +52,14 @@ def draw_tuned(result: Tuned) -> RenderableType:
 
 def _judged_sections(result: Tuned) -> list[RenderableType]:
     """What is known of it beyond dev: by test, by folds, or nothing."""
-    if isinstance(result.test, JudgedTags):
-        return tag_sections(result.test)
-    if isinstance(result.test, JudgedAnswers):
-        return answer_sections(result.test)
-    if isinstance(result.test, Judged):
-        return _test_sections(result.test)
-    if isinstance(result.folds, Judged):
-        line = "Each example is judged by a model that has not seen it; the model itself has learnt from all parts."
-        return [*_test_sections(result.folds, "examples, by folds"), Padding(Text(line), (0, 1))]
+    for judged, by_folds in ((result.test, False), (result.folds, True)):
+        notes = [Padding(Text(BY_FOLDS), (0, 1))] if by_folds else []
+        if isinstance(judged, JudgedTags):
+            return [*tag_sections(judged, "entities, by folds" if by_folds else "test entities"), *notes]
+        if isinstance(judged, JudgedAnswers):
+            return [*answer_sections(judged, "questions, by folds" if by_folds else "test questions"), *notes]
+        if isinstance(judged, Judged):
+            return [*_test_sections(judged, "examples, by folds" if by_folds else "test texts"), *notes]
     line = "No --test: what was chosen on dev looks better there than it is. Hold texts out that nothing is chosen on."
     return [Padding(Text(line, style="yellow"), (0, 1))]
 
@@ -88,7 +88,7 @@ def trial_sections(result: Tuned, form: str = ".1%") -> list[RenderableType]:
     return sections
 
 
-def _test_sections(test: Judged, what: str = "test texts") -> list[RenderableType]:
+def _test_sections(test: Judged, what: str) -> list[RenderableType]:
     """The figures of test, the labels and the mistakes."""
     ways = [("this model", test.accuracy, test.macro_f1), *((b.name, b.accuracy, b.macro_f1) for b in test.baselines)]
     rows = [(name, *with_interval(accuracy, ".1%"), *with_interval(macro, ".1%")) for name, accuracy, macro in ways]

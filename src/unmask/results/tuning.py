@@ -150,6 +150,9 @@ class SeedSpread:
     most: float
 
 
+AnyJudged = Judged | JudgedTags | JudgedAnswers | JudgedSimilarity | JudgedRetrieval  # how well, by the task
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tuned:
     """A model tuned to a task, and how well it does."""
@@ -173,9 +176,9 @@ class Tuned:
     figures: dict[str, float]  # on dev
     overlaps: tuple[Overlap, ...] = ()  # of dev and test with what was learnt from
     measured_before: int = 0  # other weights that were measured on this test set
-    test: Judged | JudgedTags | JudgedAnswers | JudgedSimilarity | JudgedRetrieval | None = None
+    test: AnyJudged | None = None
     test_sha256: str | None = None  # of the test file
-    folds: Judged | JudgedRetrieval | None = None  # every example judged by a model that has not seen it
+    folds: AnyJudged | None = None  # every example judged by a model that has not seen it
     trials: tuple[TunedTrial, ...] = ()  # where several were run
     spread: SeedSpread | None = None  # where there were several seeds, and test examples
     next: tuple[str, ...] = ()  # commands to go on with

@@ -149,7 +149,12 @@ def _claimed(out: Path, asked: dict[str, Any], *, resume: bool) -> Iterator[None
             refuse_differences(out, before["plan"], asked["plan"], flags=FLAGS, work="the run")
         else:
             write_json(out / PLAN.sign, with_seal(asked))
-        yield
+        try:
+            yield
+        except BadInput:
+            if not any((out / TRIALS).glob("*")):  # nothing was begun: the command, put right, finds a free place
+                shutil.rmtree(out, ignore_errors=True)
+            raise
 
 
 def _opened(task: str, request: TuneRequest, seed: int) -> Tuning:

@@ -13,6 +13,7 @@ from typing import Any
 from unmask.errors import BadInput
 from unmask.tasks.answer.answerer import Answerer
 from unmask.tasks.answer.learning import open_answering
+from unmask.tasks.answer.questions import count_questions
 from unmask.tasks.classify.classifier import Classifier
 from unmask.tasks.classify.learning import open_classifying
 from unmask.tasks.examples import count_examples
@@ -24,6 +25,7 @@ from unmask.tasks.retrieve.retriever import open_retriever
 from unmask.tasks.similarity.learning import open_comparing
 from unmask.tasks.similarity.pair_scorer import PairScorer
 from unmask.tasks.tag.learning import open_tagging
+from unmask.tasks.tag.tagged import count_tagged
 from unmask.tasks.tag.tagger import Tagger
 from unmask.tasks.tuned_model import TunedModel, read_task
 from unmask.tasks.tuning import Tuning
@@ -45,9 +47,9 @@ TASKS = {
     "classify": Task(open_classifying, Classifier, count_examples),
     "patterns": Task(open_classifying, PatternClassifier),  # classifiers too, which learnt a few labels in other ways
     "pairs": Task(open_classifying, VectorClassifier),
-    "tag": Task(open_tagging, Tagger),
-    "answer": Task(open_answering, Answerer),
-    "similarity": Task(open_comparing, PairScorer),
+    "tag": Task(open_tagging, Tagger, count_tagged),
+    "answer": Task(open_answering, Answerer, count_questions),
+    "similarity": Task(open_comparing, PairScorer, count_examples),
     "retrieve": Task(open_retrieving, open_retriever, folds=folds_without_split),
 }
 

@@ -7,8 +7,8 @@ Resume, signals, many processes, precision, budgets and the best moment are the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,7 +17,6 @@ import torch
 from torch.nn import Module
 from transformers import PreTrainedConfig, PreTrainedModel
 
-from unmask.errors import BadInput
 from unmask.models.kernels import CPU_KERNELS
 from unmask.models.load import check_vocabulary, length_of
 from unmask.objectives.objective import AnyObjective
@@ -26,6 +25,7 @@ from unmask.tasks.feed import ExampleBatches, ExampleFeed
 from unmask.tasks.lora import FASTER, add_adapters, check_peft, merged
 from unmask.tasks.rows import RowReader, row_length
 from unmask.tasks.settings import LAYER_DECAY, SCRATCH, TuneSettings, epochs_for, lr_for
+from unmask.tasks.splitting import fold_places, parted
 from unmask.tasks.start import HeadKind, draw_model, start_model, weights_digest
 from unmask.tokens.tokenizer.load import load_tokenizer
 from unmask.training.budget import Budget
@@ -58,6 +58,7 @@ class Tuning(ABC):
     train: Any  # the examples to learn from
     dev: Any  # those that choose the moment
     given_dev: bool  # else it is a part of the examples
+    fold: str | None  # which part of the examples it leaves out to be judged by, if one of several
 
     @property
     @abstractmethod
@@ -125,7 +126,28 @@ class Tuning(ABC):
 
     def folds(self, count: int) -> list[tuple[Tuning, Any]]:
         """So many tunings, each on all examples but a part, and that part; together the parts are all examples."""
-        raise BadInput(f"--folds: {self.task} knows no folds; give --test")
+        everyone = self.train
+        if not self.given_dev:
+            everyone = replace(self.train, examples=self.train.examples + self.dev.examples)
+        tunings: list[tuple[Tuning, Any]] = []
+        for number, places in enumerate(fold_places(self.groups_of(everyone), count, self.settings.seed), start=1):
+            rest, part = parted(everyone, places)
+            learnt, dev = (rest, self.dev) if self.given_dev else self.hold_out(rest)
+            tunings.append((self.on_fold(learnt, dev, f"{number}/{count}"), part))
+        return tunings
+
+    def groups_of(self, examples: Any) -> list[Hashable]:
+        """What each example goes one way with: itself, or all of its group."""
+        return [place if each.group is None else f"group {each.group}" for place, each in enumerate(examples.examples)]
+
+    def hold_out(self, examples: Any) -> tuple[Any, Any]:
+        """The examples to learn from, and a part that is held out to choose the best moment."""
+        raise NotImplementedError(f"{self.task} holds nothing out")
+
+    def on_fold(self, train: Any, dev: Any, fold: str) -> Tuning:
+        """The same tuning on other examples."""
+        changed: Tuning = replace(self, train=train, dev=dev, fold=fold)  # type: ignore[type-var]
+        return changed
 
     def texts_of(self, examples: Any) -> list[str]:
         """The text of each example, by which leaks are found."""

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from unmask.evaluation.tuned.answer import answer_scores, best_sentence, judged_questions, surest_answer_errors
-from unmask.evaluation.tuned.leaks import Leaks
 from unmask.results import Answered
 from unmask.tasks.answer.questions import GoldAnswer, QuestionExample, QuestionExamples
 
@@ -40,7 +39,7 @@ SAID = [answered(("Bonn", None, "books", "Otto")[n % 4], 0.5 + n / 100) for n in
 def test_figures_are_of_all_of_those_with_an_answer_and_of_those_without() -> None:
     scores = answer_scores([each.answer or "" for each in SAID], QUESTIONS)
     leaked = np.arange(40) % 4 == 0
-    judged = judged_questions(QuestionExamples(Path("x.json"), QUESTIONS), SAID, scores, Leaks((), leaked))
+    judged = judged_questions(QuestionExamples(Path("x.json"), QUESTIONS), SAID, scores, leaked)
     assert (judged.exact.value, judged.f1.value) == pytest.approx((0.5, (1 + 1 + 2 / 3 + 0) / 4))
     assert (judged.answerable, judged.answerable_exact.value) == (20, 0.5)
     assert judged.answerable_f1.value == pytest.approx(5 / 6) and judged.unanswerable_right is not None

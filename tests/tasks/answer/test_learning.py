@@ -16,6 +16,7 @@ import unmask
 from unmask.errors import BadInput, Interrupted
 from unmask.files import sha256_of
 from unmask.tasks.answer.learning import AnswerTuning, answering_of
+from unmask.tasks.answer.official import exact_match
 from unmask.tasks.answer.questions import read_questions
 from unmask.tasks.settings import TuneSettings
 from unmask.training.machine.distributed import ALONE
@@ -103,7 +104,9 @@ def test_without_dev_whole_articles_are_held_out_and_of_few_whole_paragraphs(
     kept, held_out = ({each.paragraph for each in part.examples} for part in (few.train, few.dev))
     assert few.kept_together == "paragraphs" and len(held_out) == 10 and not kept & held_out
     out = tmp_path / "run"
-    done = inside("tune", "answer", start, question_files["plain"], "--epochs", 0.1, "--out", out, "--json")
+    done = inside(
+        "tune", "answer", start, question_files["plain"], "--epochs", 0.1, "--folds", 0, "--out", out, "--json"
+    )
     flat = " ".join(done.stderr.split())
     assert "all with an answer: one is always given" in flat and "every tenth of the articles" in flat
     assert done.returncode == 0 and json.loads(done.stdout)["dev"] < 30
@@ -148,3 +151,23 @@ def test_what_cannot_be_done_is_told_plainly(
     with pytest.raises(BadInput, match=r"question '0-0-0': the question has 50 tokens, and rows of 64 have"):
         unmask.tune("answer", start, tmp_path / "train.json", out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_without_others_to_judge_by_each_question_is_answered_by_a_model_that_has_not_seen_it(
+    start: Path, question_files: dict[str, Path], tmp_path: Path
+) -> None:
+    given: dict[str, Any] = {"folds": 2, "epochs": 1, "precision": "float32"}
+    result = unmask.tune("answer", start, question_files["train"], out=tmp_path / "run", **given)
+    every = read_questions(question_files["train"])
+    assert isinstance(result.folds, unmask.JudgedAnswers) and result.folds.examples == len(every)
+    parts = [part.examples for _, part in answering_of(start, TuneSettings(), every, None).folds(2)]
+    paragraphs = [{each.paragraph for each in part} for part in parts]
+    assert not paragraphs[0] & paragraphs[1] and sum(map(len, parts)) == len(every)
+    exact = 0
+    for number, part in enumerate(parts, start=1):
+        model = unmask.load(tmp_path / "run" / "trials" / f"fold-{number}")
+        answers = model.predict(*(each.question for each in part), pairs=[each.context for each in part])
+        for each, said in zip(part, answers, strict=True):
+            assert isinstance(said, unmask.Answered)
+            exact += exact_match(said.answer or "", [answer.text for answer in each.answers])
+    assert result.folds.exact.value == pytest.approx(exact / len(every))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
 
 import unmask
@@ -108,7 +109,7 @@ def test_cosine_regression_learns_too_and_the_run_keeps_its_loss(
 
 
 def test_without_dev_a_tenth_is_held_out(start: Path, scored: dict[str, Path], tmp_path: Path) -> None:
-    run = tune(start, scored, tmp_path / "run", dev=None, epochs=1)
+    run = tune(start, scored, tmp_path / "run", dev=None, folds=0, epochs=1)
     assert (run.train, run.dev) == (108, 12)
 
 
@@ -128,3 +129,19 @@ def test_a_setting_of_another_task_is_refused(
         tune(start, scored, tmp_path / "run", sets=0.9)
     with pytest.raises(BadInput, match="--loss: is a setting of tune similarity, not of classify"):
         unmask.tune("classify", start, files["train"], out=tmp_path / "run", loss="cosine")
+
+
+def test_without_others_to_judge_by_each_pair_is_judged_by_a_model_that_has_not_seen_it(
+    start: Path, scored: dict[str, Path], tmp_path: Path
+) -> None:
+    given = {**SETTINGS, "epochs": 2, "folds": 2}
+    result = unmask.tune("similarity", start, scored["train"], out=tmp_path / "run", **given)  # type: ignore[arg-type]
+    every = read_scored(scored["train"])
+    assert isinstance(result.folds, unmask.JudgedSimilarity) and result.folds.examples == len(every)
+    said, true = [], []
+    for number, (_, part) in enumerate(comparing_of(start, TuneSettings(), every, None).folds(2), start=1):
+        model = unmask.load(tmp_path / "run" / "trials" / f"fold-{number}")
+        answers = model.predict(*(each.text for each in part.examples), pairs=[each.pair for each in part.examples])
+        said += [each.score for each in answers if isinstance(each, unmask.Similarity)]
+        true += [each.score for each in part.examples]
+    assert result.folds.spearman.value == pytest.approx(float(spearmanr(said, true).statistic), abs=1e-6)

@@ -103,7 +103,9 @@ def test_an_entity_at_token_29000_is_learnt_and_found(
 def test_without_dev_every_tenth_text_is_held_out(
     inside: Callable[..., Any], start: Path, tagged_files: dict[str, Path], tmp_path: Path
 ) -> None:
-    done = inside("tune", "tag", start, tagged_files["train"], "--epochs", 0.2, "--out", tmp_path / "run", "--json")
+    done = inside(
+        "tune", "tag", start, tagged_files["train"], "--epochs", 0.2, "--folds", 0, "--out", tmp_path / "run", "--json"
+    )
     flat = " ".join(done.stderr.split())
     assert "no --dev: 16 of the texts are held out, every tenth" in flat
     assert "words in column 1, tags in column last (IOB2); 144 texts to learn from" in flat
@@ -161,3 +163,25 @@ def test_what_cannot_be_done_is_told_plainly(
     with pytest.raises(BadInput, match=r"test\.conll:1: the label 'CITY' is none that was learnt from"):
         unmask.tune("tag", start, tagged_files["train"], test=tmp_path / "test.conll", out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_without_others_to_judge_by_each_text_is_judged_by_a_model_that_has_not_seen_it(
+    start: Path, tagged_files: dict[str, Path], tmp_path: Path
+) -> None:
+    given: dict[str, Any] = {"folds": 2, "epochs": 4, "lr": 3e-3, "precision": "float32"}
+    result = unmask.tune("tag", start, tagged_files["train"], out=tmp_path / "run", **given)
+    every = read_tagged(tagged_files["train"])
+    assert isinstance(result.folds, unmask.JudgedTags) and result.folds.examples == len(every) and result.test is None
+    parts = [part.examples for _, part in tagging_of(start, TuneSettings(), every, None).folds(2)]
+    assert sorted(each.line for part in parts for each in part) == sorted(each.line for each in every.examples)
+    right = said = 0
+    for number, part in enumerate(parts, start=1):
+        tagger = Tagger(tmp_path / "run" / "trials" / f"fold-{number}")
+        assert tagger.card.labels == every.labels
+        words = [[each.text[begin:end] for begin, end in each.words or ()] for each in part]
+        for each, answer in zip(part, tagger.predict(words), strict=True):
+            found = {(entity.start, entity.end, entity.label) for entity in answer.entities}
+            right += len(found & {tuple(span) for span in each.spans})
+            said += len(found)
+    assert result.folds.precision == pytest.approx(right / max(1, said))
+    assert result.folds.recall == pytest.approx(right / every.entities)

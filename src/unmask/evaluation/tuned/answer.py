@@ -15,13 +15,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from math import log
 
 import numpy as np
 
 from unmask.evaluation.intervals import resampled_figure
 from unmask.evaluation.tuned.answers import write_answers
-from unmask.evaluation.tuned.leaks import Leaks
+from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Answered, AnswerError, Figure, JudgedAnswerBaseline, JudgedAnswers
@@ -52,7 +53,18 @@ def judge_answerer(tuned: TunedRun, answerer: Answerer, leaks: Leaks) -> JudgedA
             "leaked": leaks.leaked.tolist(),
         },
     )
-    return judged_questions(test, answers, scores, leaks)
+    return judged_questions(test, answers, scores, leaks.leaked)
+
+
+def judge_answer_folds(folds: Sequence[TunedRun]) -> JudgedAnswers:
+    """Figures on all questions, each answered by a model that has not seen it."""
+    answers: list[Answered] = []
+    for tuned in folds:
+        answers += ask_questions(Answerer(tuned.run.path), tuned.test.examples)
+    everyone = replace(folds[0].test, examples=tuple(each for tuned in folds for each in tuned.test.examples))
+    scores = answer_scores([each.answer or "" for each in answers], everyone.examples)
+    leaked = np.concatenate([leaks.leaked for leaks in leaks_of_folds(folds)])
+    return judged_questions(everyone, answers, scores, leaked)
 
 
 def answer_headline(tuned: TunedRun, answerer: Answerer) -> float:
@@ -79,7 +91,9 @@ def answer_scores(said: Sequence[str], questions: Sequence[QuestionExample]) -> 
     return np.array(rows, np.float64).reshape(-1, 2)
 
 
-def judged_questions(test: QuestionExamples, answers: Sequence[Answered], scores: Reals, leaks: Leaks) -> JudgedAnswers:
+def judged_questions(
+    test: QuestionExamples, answers: Sequence[Answered], scores: Reals, leaked: Flags
+) -> JudgedAnswers:
     """All figures of what was said."""
     questions = test.examples
     paragraphs = np.array([each.paragraph for each in questions])
@@ -87,7 +101,7 @@ def judged_questions(test: QuestionExamples, answers: Sequence[Answered], scores
     everything = np.ones(len(questions), np.bool_)
     exact, f1 = _mean_figures(scores, paragraphs, everything)
     answered = _mean_figures(scores, paragraphs, has_answer)
-    clean = ~leaks.leaked
+    clean = ~leaked
     ways = {"sliding window": [best_sentence(each.question, each.context) for each in questions]}
     if not has_answer.all():
         ways["never answers"] = [""] * len(questions)
@@ -96,7 +110,7 @@ def judged_questions(test: QuestionExamples, answers: Sequence[Answered], scores
         examples=len(questions),
         empty=test.empty,
         repaired=test.repaired,
-        leaked=leaks.count,
+        leaked=int(leaked.sum()),
         clean_f1=None if clean.all() or not clean.any() else _mean_figures(scores, paragraphs, clean)[1],
         f1=f1,
         exact=exact,

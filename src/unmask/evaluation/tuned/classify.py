@@ -16,7 +16,7 @@ import numpy as np
 from unmask.evaluation.intervals import resampled_figure, share_figure
 from unmask.evaluation.tuned.answers import write_answers
 from unmask.evaluation.tuned.baselines import LabelledArrays, baseline_decisions
-from unmask.evaluation.tuned.leaks import Leaks, find_fold_leaks
+from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Confusion, Figure, Judged, JudgedBaseline, JudgedLabel, SureError
@@ -75,9 +75,8 @@ def judge_classifier(tuned: TunedRun, classifier: Classifier, leaks: Leaks) -> J
 
 def judge_folds(folds: Sequence[TunedRun]) -> Judged:
     """Figures on all examples, each judged by a model that has not seen it."""
-    texts = [(each.learnt.texts_of(each.test), each.learnt.texts_of(each.learnt.train)) for each in folds]
     parts = []
-    for tuned, leaks in zip(folds, find_fold_leaks(texts, folds[0].learnt.start), strict=True):
+    for tuned, leaks in zip(folds, leaks_of_folds(folds), strict=True):
         classifier = Classifier(tuned.run.path)
         parts.append(ask_test(tuned, classifier, leaks))
     return judged_answers(classifier.card, folds[0].test.path, folds[0].test.empty, LabelAnswers.joined(parts))

@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass, replace
 from statistics import fmean, stdev
 from typing import Any
 
-from unmask.evaluation.tuned.answer import answer_headline, judge_answerer
+from unmask.evaluation.tuned.answer import answer_headline, judge_answer_folds, judge_answerer
 from unmask.evaluation.tuned.classify import headline_of, judge_classifier, judge_folds
 from unmask.evaluation.tuned.leaks import Leaks, find_leaks_of
 from unmask.evaluation.tuned.measured import note_measurement
 from unmask.evaluation.tuned.retrieve import judge_retrieval_folds, judge_retriever, retrieval_headline
-from unmask.evaluation.tuned.similarity import judge_pair_scorer, pair_headline
-from unmask.evaluation.tuned.tag import judge_tagger, tag_headline
+from unmask.evaluation.tuned.similarity import judge_pair_folds, judge_pair_scorer, pair_headline
+from unmask.evaluation.tuned.tag import judge_tag_folds, judge_tagger, tag_headline
 from unmask.files import sha256_of, write_json
 from unmask.results import Overlap, SeedSpread, Tuned, TunedTrial, to_plain
 from unmask.runs.commands import next_commands
@@ -34,14 +34,14 @@ class Judge:
 
     test: Callable[[TunedRun, Any, Leaks], Any]  # everything, on the test examples
     headline: Callable[[TunedRun, Any], float]  # the figure that chooses alone, on the test examples
-    folds: Callable[[Sequence[TunedRun]], Any] | None = None  # everything, on the parts of folds
+    folds: Callable[[Sequence[TunedRun]], Any]  # everything, on the parts of folds
 
 
 JUDGES = {
     "classify": Judge(judge_classifier, headline_of, judge_folds),
-    "tag": Judge(judge_tagger, tag_headline),
-    "answer": Judge(judge_answerer, answer_headline),
-    "similarity": Judge(judge_pair_scorer, pair_headline),
+    "tag": Judge(judge_tagger, tag_headline, judge_tag_folds),
+    "answer": Judge(judge_answerer, answer_headline, judge_answer_folds),
+    "similarity": Judge(judge_pair_scorer, pair_headline, judge_pair_folds),
     "retrieve": Judge(judge_retriever, retrieval_headline, judge_retrieval_folds),
 }
 
@@ -122,7 +122,7 @@ def judge_trials(tried: Tried) -> Tuned:
         ),
         spread=spread_of(list(tests.values())) if len(tests) > 1 else None,
     )
-    if rank == 0 and tried.folds and judge.folds is not None:
+    if rank == 0 and tried.folds:
         result = replace(result, folds=judge.folds([trial.tuned for trial in tried.folds]))
     if rank == 0:
         keep_result(result, tried.kept.learnt.facts)

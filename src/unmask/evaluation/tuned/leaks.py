@@ -20,6 +20,7 @@ from unmask.records import Flags, Reals
 from unmask.results import Overlap
 from unmask.runs.lineage import TextRead, texts_read
 from unmask.tasks.examples import read_records
+from unmask.tasks.tune import TunedRun
 from unmask.tokens.store.dataset import Dataset
 from unmask.words import spelt_words
 
@@ -74,6 +75,12 @@ def find_fold_leaks(folds: Sequence[tuple[Sequence[str], Sequence[str]]], start:
         overlap, flags = _among_learnt(part, texts, learnt)
         leaks.append(Leaks((overlap, *in_read[part].overlaps[1:]), flags | in_read[part].leaked))
     return leaks
+
+
+def leaks_of_folds(folds: Sequence[TunedRun]) -> list[Leaks]:
+    """What leaked into the parts that the models of folds are judged by."""
+    texts = [(each.learnt.texts_of(each.test), each.learnt.texts_of(each.learnt.train)) for each in folds]
+    return find_fold_leaks(texts, folds[0].learnt.start)
 
 
 def _among_learnt(part: str, texts: Sequence[str], learnt: Sequence[str]) -> tuple[Overlap, Flags]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from unmask.evaluation.intervals import mean_figure, within
 from unmask.evaluation.tuned.answers import write_answers
-from unmask.evaluation.tuned.leaks import Leaks, find_fold_leaks
+from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
 from unmask.inference.corpus_records import TextRecord
 from unmask.inference.index import PASSAGE, Index, IndexSettings, create_index
 from unmask.inference.model import Model
@@ -84,8 +84,7 @@ def judge_retriever(tuned: TunedRun, retriever: TunedModel, leaks: Leaks) -> Jud
 def judge_retrieval_folds(folds: Sequence[TunedRun]) -> JudgedRetrieval:
     """Figures on all queries, each judged by a model that has not seen it."""
     rankings: dict[str, Rankings] = {MODEL: {}, FUSED: {}}
-    texts = [(each.learnt.texts_of(each.test), each.learnt.texts_of(each.learnt.train)) for each in folds]
-    leaked = sum(leaks.count for leaks in find_fold_leaks(texts, folds[0].learnt.start))
+    leaked = sum(leaks.count for leaks in leaks_of_folds(folds))
     for tuned in folds:
         for way, found in model_rankings(tuned, tuned.run.path / "model").items():
             rankings[way] |= found

@@ -10,7 +10,8 @@ In: a tuning that is finished, and test pairs. Out: `JudgedSimilarity`. The base
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from unmask.errors import BadInput
 from unmask.evaluation.intervals import bootstrap_figure
 from unmask.evaluation.tuned.answers import write_answers
-from unmask.evaluation.tuned.leaks import Leaks
+from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
 from unmask.inference.embed import embed_texts
 from unmask.inference.vectors import Encoder, load_encoder
 from unmask.inference.whitening import Whitening
 from unmask.progress import task
-from unmask.records import Integers, Reals
+from unmask.records import Flags, Integers, Reals
 from unmask.results import Figure, JudgedSimilarity, PairError, SimilarityBaseline
 from unmask.tasks.sentence_vectors import cosines_of
 from unmask.tasks.similarity.learning import Comparing
@@ -46,8 +47,6 @@ def judge_pair_scorer(tuned: TunedRun, scorer: PairScorer, leaks: Leaks) -> Judg
     learnt: Comparing = tuned.learnt
     test: ScoredPairs = tuned.test
     cosines = ask_pairs(scorer, test)
-    clusters = _clusters_of(test)
-    spearman, pearson = _correlations(cosines, test.scores, clusters)
     columns = {
         "line": [each.line for each in test.examples],
         "score": rank_products(cosines, test.scores).tolist(),
@@ -56,22 +55,48 @@ def judge_pair_scorer(tuned: TunedRun, scorer: PairScorer, leaks: Leaks) -> Judg
     }
     write_answers(tuned.run.path, columns)
     others = baseline_cosines(learnt.start, learnt.train, test)
-    clean = np.flatnonzero(~leaks.leaked)
-    clean_figures = _correlations(cosines[clean], test.scores[clean], clusters[clean]) if leaks.count else (None, None)
+    return judged_pairs(test, cosines, scorer.scores(cosines), others, leaks.leaked)
+
+
+def judge_pair_folds(folds: Sequence[TunedRun]) -> JudgedSimilarity:
+    """Figures on all pairs, each judged by a model that has not seen it.
+
+    What one model's cosines mean another's do not: they are compared as the scores that each takes them to stand for.
+    """
+    said: list[Reals] = []
+    others: list[dict[str, Reals]] = []
+    for tuned in folds:
+        scorer = PairScorer(tuned.run.path)
+        said.append(scorer.scores(ask_pairs(scorer, tuned.test)))
+        others.append(baseline_cosines(tuned.learnt.start, tuned.learnt.train, tuned.test))
+    everyone = replace(folds[0].test, examples=tuple(each for tuned in folds for each in tuned.test.examples))
+    scores = np.concatenate(said)
+    baselines = {name: np.concatenate([each[name] for each in others]) for name in others[0]}
+    leaked = np.concatenate([leaks.leaked for leaks in leaks_of_folds(folds)])
+    return judged_pairs(everyone, scores, scores, baselines, leaked)
+
+
+def judged_pairs(
+    test: ScoredPairs, cosines: Reals, said: Reals, others: Mapping[str, Reals], leaked: Flags
+) -> JudgedSimilarity:
+    """All figures of what was said: cosines, and the scores that they stand for."""
+    clusters, clean = _clusters_of(test), np.flatnonzero(~leaked)
+    spearman, pearson = _correlations(cosines, test.scores, clusters)
+    clean_figures = _correlations(cosines[clean], test.scores[clean], clusters[clean]) if leaked.any() else (None, None)
     return JudgedSimilarity(
         data=test.path,
         examples=len(test),
         empty=test.empty,
         spearman=spearman,
         pearson=pearson,
-        leaked=leaks.count,
+        leaked=int(leaked.sum()),
         clean_spearman=clean_figures[0],
         clean_pearson=clean_figures[1],
         baselines=tuple(
             SimilarityBaseline(name=name, **dict(zip(("spearman", "pearson"), figures, strict=True)))
             for name, figures in ((name, _correlations(each, test.scores, clusters)) for name, each in others.items())
         ),
-        errors=tuple(farthest_off(test, cosines, scorer.scores(cosines))),
+        errors=tuple(farthest_off(test, cosines, said)),
     )
 
 

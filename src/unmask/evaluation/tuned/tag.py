@@ -21,11 +21,10 @@ import numpy as np
 
 from unmask.evaluation.intervals import resampled_figure
 from unmask.evaluation.tuned.answers import write_answers
-from unmask.evaluation.tuned.leaks import Leaks
+from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
 from unmask.progress import task
-from unmask.records import Integers, Reals
+from unmask.records import Flags, Integers, Reals
 from unmask.results import Figure, JudgedEntities, JudgedTagBaseline, JudgedTags, TagError
-from unmask.tasks.tag.learning import TagTuning
 from unmask.tasks.tag.schemes import WordSpan, lenient_spans, strict_spans
 from unmask.tasks.tag.tagged import LabelledSpan, TaggedExamples, TaggedText
 from unmask.tasks.tag.tagger import TaggedWords, Tagger
@@ -41,20 +40,26 @@ SpansOfTexts = Sequence[Sequence[LabelledSpan]]
 
 def judge_tagger(tuned: TunedRun, tagger: Tagger, leaks: Leaks) -> JudgedTags:
     """Figures on the test texts of a tuning, beside the gazetteer's, and what leaked."""
-    learnt: TagTuning = tuned.learnt
-    asked = AskedTexts(tagger, tuned.test)
-    counts = span_counts(asked.spans, asked.gold)
+    answers = ask_texts(tuned, tagger, leaks)
+    counts = span_counts(answers.said, answers.gold)
     write_answers(
         tuned.run.path,
         {
-            "line": [each.line for each in asked.examples],
-            "true": [named_spans(each.text, each.spans) for each in asked.examples],
-            "said": [named_spans(each.text, said) for each, said in zip(asked.examples, asked.spans, strict=True)],
+            "line": [each.line for each in answers.examples],
+            "true": [named_spans(each.text, each.spans) for each in answers.examples],
+            "said": [named_spans(each.text, said) for each, said in zip(answers.examples, answers.said, strict=True)],
             "score": text_scores(counts).tolist(),
             "leaked": leaks.leaked.tolist(),
         },
     )
-    return judge_tags(asked, learnt.train, tuned.test, leaks)
+    return judged_tags(tagger.card.labels, tuned.test, answers)
+
+
+def judge_tag_folds(folds: Sequence[TunedRun]) -> JudgedTags:
+    """Figures on all texts, each judged by a model that has not seen it."""
+    taggers = [Tagger(each.run.path) for each in folds]
+    parts = [ask_texts(*each) for each in zip(folds, taggers, leaks_of_folds(folds), strict=True)]
+    return judged_tags(taggers[0].card.labels, folds[0].test, TagAnswers.joined(parts))
 
 
 def tag_headline(tuned: TunedRun, tagger: Tagger) -> float:
@@ -71,32 +76,80 @@ def text_scores(counts: Reals) -> Reals:
     return scores
 
 
-def judge_tags(asked: AskedTexts, train: TaggedExamples, test: TaggedExamples, leaks: Leaks) -> JudgedTags:
-    """Figures of what a tagger says of test texts, and those of the gazetteer on the same."""
-    examples, gold, tagger = asked.examples, asked.gold, asked.tagger
-    clusters, clean = text_clusters(examples), ~leaks.leaked
-    listed = Gazetteer.of(read_examples(tagger.reader, train), train.examples).find_all(asked.words, examples)
+@dataclass(frozen=True)
+class TagAnswers:
+    """What a tagger and the gazetteer say of test texts."""
+
+    examples: tuple[TaggedText, ...]
+    said: list[list[LabelledSpan]]  # by `predict`
+    strict: list[list[LabelledSpan]]  # by the likeliest tag of each word alone
+    lenient: list[list[LabelledSpan]]  # the same, as conlleval reads them
+    listed: list[list[LabelledSpan]]  # by the gazetteer
+    new: list[list[LabelledSpan]]  # entities whose names were not learnt from
+    errors: list[TagError]  # the surest
+    misaligned: int  # entities that begin or end within a word
+    leaked: Flags  # N: texts that were learnt from
+
+    @property
+    def gold(self) -> list[tuple[LabelledSpan, ...]]:
+        """The entities of each text."""
+        return [each.spans for each in self.examples]
+
+    @classmethod
+    def joined(cls, parts: Sequence[TagAnswers]) -> TagAnswers:
+        """Those of several models, each about texts of its own."""
+        lists = {
+            name: [each for part in parts for each in getattr(part, name)]
+            for name in ("said", "strict", "lenient", "listed", "new", "errors")
+        }
+        return cls(
+            examples=tuple(each for part in parts for each in part.examples),
+            misaligned=sum(part.misaligned for part in parts),
+            leaked=np.concatenate([part.leaked for part in parts]),
+            **lists,
+        )
+
+
+def ask_texts(tuned: TunedRun, tagger: Tagger, leaks: Leaks) -> TagAnswers:
+    """Ask a tagger and the gazetteer about test texts."""
+    train: TaggedExamples = tuned.learnt.train
+    asked = AskedTexts(tagger, tuned.test)
     known = {each.text[span.start : span.end] for each in train.examples for span in each.spans}
-    new = [[s for s in each.spans if each.text[s.start : s.end] not in known] for each in examples]
-    counts = span_counts(asked.spans, gold)
+    return TagAnswers(
+        examples=asked.examples,
+        said=asked.spans,
+        strict=asked.by_tags(strict_spans),
+        lenient=asked.by_tags(lenient_spans),
+        listed=Gazetteer.of(read_examples(tagger.reader, train), train.examples).find_all(asked.words, asked.examples),
+        new=[[s for s in each.spans if each.text[s.start : s.end] not in known] for each in asked.examples],
+        errors=surest_tag_errors(asked, asked.examples),
+        misaligned=count_misaligned(asked.words, asked.examples),
+        leaked=leaks.leaked,
+    )
+
+
+def judged_tags(labels: Sequence[str], test: TaggedExamples, answers: TagAnswers) -> JudgedTags:
+    """All figures of what was said."""
+    gold, clusters, clean = answers.gold, text_clusters(answers.examples), ~answers.leaked
+    counts = span_counts(answers.said, gold)
     return JudgedTags(
         data=test.path,
-        examples=len(examples),
+        examples=len(gold),
         empty=test.empty,
-        entities=test.entities,
-        misaligned=count_misaligned(asked.words, examples),
-        leaked=leaks.count,
+        entities=sum(map(len, gold)),
+        misaligned=answers.misaligned,
+        leaked=int(answers.leaked.sum()),
         clean_f1=None if clean.all() else f1_figure(counts[clean], clusters[clean]),
         precision=_part(counts[:, 0], counts[:, 1]),
         recall=_part(counts[:, 0], counts[:, 2]),
         f1=f1_figure(counts, clusters),
-        strict_f1=f1_figure(span_counts(asked.by_tags(strict_spans), gold), clusters),
-        conlleval_f1=f1_figure(span_counts(asked.by_tags(lenient_spans), gold), clusters),
-        unseen=sum(map(len, new)),
-        unseen_recall=_part(*span_counts(asked.spans, new)[:, (0, 2)].T),
-        baselines=(_judged_baseline("gazetteer", span_counts(listed, gold), clusters),),
-        labels=tuple(judge_kinds(tagger.card.labels, asked.spans, gold)),
-        errors=tuple(surest_tag_errors(asked, examples)),
+        strict_f1=f1_figure(span_counts(answers.strict, gold), clusters),
+        conlleval_f1=f1_figure(span_counts(answers.lenient, gold), clusters),
+        unseen=sum(map(len, answers.new)),
+        unseen_recall=_part(*span_counts(answers.said, answers.new)[:, (0, 2)].T),
+        baselines=(_judged_baseline("gazetteer", span_counts(answers.listed, gold), clusters),),
+        labels=tuple(judge_kinds(labels, answers.said, gold)),
+        errors=tuple(sorted(answers.errors, key=lambda error: -error.probability)[:ERRORS]),
     )
 
 

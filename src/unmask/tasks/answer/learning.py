@@ -6,8 +6,8 @@ chosen on what was held out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from unmask.tasks.answer.validation import EXACT, F1, AnswerValidation
 from unmask.tasks.order import ExampleOrder
 from unmask.tasks.request import TuneRequest
 from unmask.tasks.settings import TuneSettings
-from unmask.tasks.splitting import EVERY, every_tenth
+from unmask.tasks.splitting import EVERY, every_tenth, parted
 from unmask.tasks.start import HeadKind, start_config
 from unmask.tasks.tuning import Tuning
 from unmask.tokens.tokenizer.encode import encode
@@ -47,6 +47,7 @@ class AnswerTuning(Tuning):
     settings: TuneSettings
     given_dev: bool = True  # else it is a part of the examples
     kept_together: str = "paragraphs"  # what is held out whole, where it is a part of the examples
+    fold: str | None = None  # which part of the examples it leaves out to be judged by, if one of several
 
     task = "answer"
     head = HeadKind(AutoModelForQuestionAnswering, MODEL_FOR_QUESTION_ANSWERING_MAPPING, "model that answers")
@@ -135,12 +136,21 @@ class AnswerTuning(Tuning):
         """Each question with its context."""
         return [f"{each.question}\n{each.context}" for each in examples.examples]
 
+    def groups_of(self, examples: QuestionExamples) -> list[Hashable]:
+        """Whole articles go one way or, of fewer than ten, whole paragraphs."""
+        return list(groups_of_questions(examples)[1])
+
+    def hold_out(self, examples: QuestionExamples) -> tuple[QuestionExamples, QuestionExamples]:
+        """The questions of every tenth article, or paragraph."""
+        return hold_out_questions(examples)
+
     @property
     def recorded(self) -> dict[str, Any]:
         """Digests of the examples; the fields have fixed names."""
         return {
             "fields": {"text": QUESTION, "pair": CONTEXT, "label": None, "group": None},
             **self.digests,
+            "fold": self.fold,
         }
 
     @property
@@ -205,13 +215,21 @@ def answering_of(
     start = model_directory(path)
     if dev is not None:
         return AnswerTuning(start, train, dev, settings)
-    by_article = len({each.article for each in train.examples}) >= EVERY
-    chosen = every_tenth([each.article if by_article else each.paragraph for each in train.examples])
-    parts: tuple[list[Any], list[Any]] = ([], [])
-    for place, each in enumerate(train.examples):
-        parts[place in chosen].append(each)
-    if not all(any(each.answers for each in part) for part in parts):
-        raise BadInput(f"{train.path}: too few paragraphs with answers to hold some out; give --dev")
-    learnt, held_out = (replace(train, examples=tuple(part)) for part in parts)
-    together = "articles" if by_article else "paragraphs"
+    learnt, held_out = hold_out_questions(train)
+    together, _ = groups_of_questions(train)
     return AnswerTuning(start, learnt, held_out, settings, given_dev=False, kept_together=together)
+
+
+def groups_of_questions(examples: QuestionExamples) -> tuple[str, list[int]]:
+    """What questions go one way with, and for each its number: whole articles or, of fewer than ten, paragraphs."""
+    by_article = len({each.article for each in examples.examples}) >= EVERY
+    numbers = [each.article if by_article else each.paragraph for each in examples.examples]
+    return "articles" if by_article else "paragraphs", numbers
+
+
+def hold_out_questions(train: QuestionExamples) -> tuple[QuestionExamples, QuestionExamples]:
+    """The questions to learn from, and those of every tenth article or paragraph."""
+    learnt, held_out = parted(train, every_tenth(groups_of_questions(train)[1]))
+    if not all(any(each.answers for each in part.examples) for part in (learnt, held_out)):
+        raise BadInput(f"{train.path}: too few paragraphs with answers to hold some out; give --dev")
+    return learnt, held_out

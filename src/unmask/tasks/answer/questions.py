@@ -96,6 +96,11 @@ def read_questions(path: Path) -> QuestionExamples:
     return QuestionExamples(path, tuple(questions), repaired, empty)
 
 
+def count_questions(path: Path) -> int:
+    """How many questions a file has."""
+    return len(read_questions(path))
+
+
 def _questions_of(path: Path, articles: list[Any]) -> Iterator[tuple[QuestionExample, int]]:
     """Every question, and how many of its answers are moved to where they stand."""
     number = -1

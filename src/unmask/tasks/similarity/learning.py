@@ -50,6 +50,7 @@ class Comparing(SentenceTuning):
     settings: TuneSettings
     loss: str = "cosent"
     given_dev: bool = True  # else it is a part of the pairs
+    fold: str | None = None  # which part of the examples it leaves out to be judged by, if one of several
 
     task = "similarity"
     flags: ClassVar[Mapping[str, str]] = {**FLAGS, "options.loss": "--loss", "train": "the scored pairs"}
@@ -96,6 +97,10 @@ class Comparing(SentenceTuning):
         held_out, tokenizer = self.held_out, self.reader.tokenizer
         return partial(export_pair_scorer, card=self.card, held_out=held_out, tokenizer=tokenizer, start=self.start)
 
+    def hold_out(self, examples: ScoredPairs) -> tuple[ScoredPairs, ScoredPairs]:
+        """Every tenth pair, or group of them."""
+        return hold_out_pairs(examples, self.settings.seed)
+
     @property
     def recorded(self) -> dict[str, Any]:
         """Fields, the loss, and digests of the pairs."""
@@ -103,6 +108,7 @@ class Comparing(SentenceTuning):
             "fields": self.train.fields._asdict(),
             "options": {"loss": self.loss},
             **self.digests,
+            "fold": self.fold,
         }
 
     @property

@@ -22,7 +22,7 @@ from unmask.results import FigureTitle
 from unmask.tasks.order import ExampleOrder
 from unmask.tasks.request import TuneRequest
 from unmask.tasks.settings import TuneSettings
-from unmask.tasks.splitting import every_tenth
+from unmask.tasks.splitting import every_tenth, parted
 from unmask.tasks.start import HeadKind, start_config
 from unmask.tasks.tag.batches import TaggedBatches
 from unmask.tasks.tag.decoding import TagDecoder
@@ -50,6 +50,8 @@ class TagTuning(Tuning):
     dev: TaggedExamples
     settings: TuneSettings
     given_dev: bool = True  # else it is a part of the examples
+    fold: str | None = None  # which part of the examples it leaves out to be judged by, if one of several
+    known: tuple[str, ...] = ()  # the labels, where these examples may lack some
 
     task = "tag"
     head = HeadKind(AutoModelForTokenClassification, MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING, "tagger")
@@ -57,7 +59,7 @@ class TagTuning(Tuning):
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The kinds of entities."""
-        return self.train.labels
+        return self.known or self.train.labels
 
     @cached_property
     def decoder(self) -> TagDecoder:
@@ -122,6 +124,14 @@ class TagTuning(Tuning):
         held_out, tokenizer = self.held_out, self.reader.tokenizer
         return partial(export_tagger, card=self.card, held_out=held_out, tokenizer=tokenizer, start=self.start)
 
+    def hold_out(self, examples: TaggedExamples) -> tuple[TaggedExamples, TaggedExamples]:
+        """Every tenth text, or group of them."""
+        return hold_out_texts(examples)
+
+    def on_fold(self, train: TaggedExamples, dev: TaggedExamples, fold: str) -> Tuning:
+        """The same tuning on other texts, which may lack a label."""
+        return replace(self, train=train, dev=dev, fold=fold, known=self.labels)
+
     @property
     def recorded(self) -> dict[str, Any]:
         """Fields, labels and digests of the examples."""
@@ -129,6 +139,7 @@ class TagTuning(Tuning):
             "fields": {**self.train.fields._asdict(), "pair": None},
             "labels": list(self.labels),
             **self.digests,
+            "fold": self.fold,
         }
 
     @property
@@ -222,12 +233,15 @@ def tagging_of(path: Path, settings: TuneSettings, train: TaggedExamples, dev: T
     start = model_directory(path)
     if dev is not None:
         return TagTuning(start, train, dev, settings)
+    learnt, held_out = hold_out_texts(train)
+    return TagTuning(start, learnt, held_out, settings, given_dev=False)
+
+
+def hold_out_texts(train: TaggedExamples) -> tuple[TaggedExamples, TaggedExamples]:
+    """The texts to learn from, and every tenth, held out; what has all examples of a label stays to learn from."""
     groups = [place if each.group is None else each.group for place, each in enumerate(train.examples)]
     chosen = every_tenth(groups, [{span.label for span in each.spans} for each in train.examples])
-    parts: tuple[list[Any], list[Any]] = ([], [])
-    for place, each in enumerate(train.examples):
-        parts[place in chosen].append(each)
-    if not parts[1]:
+    if not chosen:
         raise BadInput(f"{train.path}: too few examples of each label to hold some out; give --dev")
-    learnt, held_out = (replace(train, examples=tuple(part)) for part in parts)
-    return TagTuning(start, learnt, held_out, settings, given_dev=False)
+    learnt, held_out = parted(train, chosen)
+    return learnt, held_out

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -25,7 +25,9 @@ from unmask.tasks.examples import (
     SUFFIXES,
     Record,
     check_id,
+    count_examples,
     first_named,
+    open_examples,
     present_value,
     read_records,
     suffix_of,
@@ -106,6 +108,14 @@ def read_tagged(path: Path, **asked: str | None) -> TaggedExamples:
         raise BadInput(f"--group-field {asked['group']}: columns have no groups; give JSON lines")
     fields = TagFields(asked.get("text") or FIRST, asked.get("label") or LAST)
     return _of_words(path, fields, list(read_sentences(path, fields.text, fields.label)), 0)
+
+
+def count_tagged(path: Path) -> int:
+    """How many texts a file has: its JSON lines, or its sentences in columns."""
+    if SUFFIXES.get(suffix_of(path)) == "json":
+        return count_examples(path)
+    with open_examples(path, "words with their tags") as file:
+        return sum(not is_blank for is_blank, _ in groupby(file, key=lambda line: not line.strip()))
 
 
 def _read_json(path: Path, asked: dict[str, str | None]) -> TaggedExamples:
