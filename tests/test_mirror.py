@@ -35,7 +35,7 @@ ELSEWHERE = {
     "adapting/request.py": "adapting/test_adapt.py: what goes on is what it was",
     "adapting/settings.py": "its examples, and adapting/test_adapt.py",
     "adapting/showing.py": "adapting/test_adapt.py: its report",
-    "adapting/stages.py": "adapting/test_warming.py: stopped before it began",
+    "adapting/stages.py": "adapting/test_warming.py and test_fitting.py: stopped before it began; a task",
     "adapting/start.py": "adapting/test_adapt.py: what cannot be adapted",
     "adapting/validation.py": "adapting/test_adapt.py: both losses",
     "runs/adapted_report.py": "adapting/test_adapt.py: its report",

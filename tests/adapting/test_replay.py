@@ -9,7 +9,7 @@ import pytest
 
 from unmask.adapting.replay import ReplayedBatches, ReplayFeed
 from unmask.corruption.schedule import parse_schedule
-from unmask.objectives.mlm import MLM
+from unmask.objectives.curriculum import parse_curriculum
 from unmask.pretraining.batches import MaskedBatches
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.job import micro_batches_of
@@ -30,7 +30,7 @@ def feed(data: Path, share: float, batch_size: int = 8, micro_batch: int = 3) ->
     batches = ReplayedBatches(domain=text, general=text if share else None)
     return ReplayFeed(
         preparer=batches,
-        objective=MLM(),
+        curriculum=parse_curriculum("mlm"),
         timetable=Timetable(40),
         batch_size=batch_size,
         micro_batch=micro_batch,

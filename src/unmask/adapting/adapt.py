@@ -11,21 +11,21 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 
 from torch.nn import Module
-from transformers import PreTrainedModel
 
 from unmask.adapting.ending import WatchedValidation
+from unmask.adapting.fitting import Fitting
 from unmask.adapting.outcome import write_outcome
 from unmask.adapting.replay import ReplayedBatches, ReplayFeed
 from unmask.adapting.settings import AdaptSettings, adapt_lr, adapt_optimizing
 from unmask.adapting.start import Start, block_length
+from unmask.adapting.strangeness import strange_text
 from unmask.adapting.validation import ACCURACY, GENERAL, LOSS, PERPLEXITY, SAMPLE, AdaptValidation
-from unmask.corruption.schedule import parse_schedule
 from unmask.errors import BadInput
 from unmask.inference.sentence_layout import is_tuned
 from unmask.models.families.architectures import architecture
 from unmask.models.kernels import CPU_KERNELS
 from unmask.models.load import length_of
-from unmask.objectives.mlm import MLM
+from unmask.objectives.curriculum import Curriculum
 from unmask.pretraining.batches import MaskedBatches
 from unmask.progress import say
 from unmask.tasks.start import weights_digest
@@ -38,8 +38,8 @@ from unmask.training.timetable import Timetable
 KIND = "adapt"
 USES = ("unmask fill RUN EXAMPLE", "unmask evaluate RUN DATA", "unmask tune classify RUN TRAIN --out tuned")
 NAMED = (
-    *("policy", "rate", "length", "batch_size", "micro_batch", "lr", "replay_share", "forget"),
-    *("whole_budget", "extend", "warm_steps", "similarity"),
+    *("objective", "policy", "rate", "length", "batch_size", "micro_batch", "lr", "replay_share", "forget"),
+    *("whole_budget", "extend", "warm_steps", "task_epochs", "similarity"),
 )
 FLAGS = {
     **{f"adapting.{name}": f"--{name.replace('_', '-')}" for name in NAMED},
@@ -47,6 +47,7 @@ FLAGS = {
     "data": "the domain's data",
     "replay": "--replay",
 }
+FEWEST_HELD_OUT = 2  # documents: one alone tells no interval
 FEW_TOKENS = 10_000  # of held-out domain text, below which its loss tells little
 
 
@@ -68,18 +69,33 @@ class Adapting:
     settings: AdaptSettings
     seed: int = 0
 
+    @cached_property
+    def fitting(self) -> Fitting:
+        """What the model learns."""
+        return Fitting(self.start, self.settings, self.seed)
+
+    @property
+    def curriculum(self) -> Curriculum:
+        """What is learnt when."""
+        return self.fitting.curriculum
+
     def check(self) -> None:
         """Refuse what cannot be adapted, before anything is written."""
         if self.settings.forget is not None and self.start.general is None:
             raise BadInput("--forget: what is forgotten shows on general text only; give some by --replay DATA")
-        masking = parse_schedule(self.settings.policy, self.settings.rate)
-        if unfit := masking.policies_without(MLM().learns_from):
-            raise BadInput(f"--policy {unfit[0]}: a masked language model learns from what is hidden in place")
+        for dataset in (self.start.data, *(() if self.start.replay is None else (self.start.replay,))):
+            if (count := dataset.split("valid").documents) < FEWEST_HELD_OUT:
+                raise BadInput(
+                    f"{dataset.path}: {count} of its {dataset.manifest['counts']['train'] + count} documents are held "
+                    f"out, and differences are known from {FEWEST_HELD_OUT} on; prepare it from more text, or with "
+                    "a larger --valid"
+                )
+        self.fitting.check()
 
     @cached_property
     def shape(self) -> Shape:
         """What is known of the model; it is loaded once for this."""
-        model = self.start.masked_lm(self.seed)
+        model = self.fitting.build()
         length = block_length(self.start.model, model, self.settings.length)
         longest = length_of(model, load_tokenizer(self.start.model)) or length
         width = model.config.get_text_config().hidden_size
@@ -95,18 +111,16 @@ class Adapting:
         """The learning rate at its height."""
         return self.settings.lr or adapt_lr(self.shape.width)
 
-    def learner(self, *, fresh: bool = True) -> PreTrainedModel:
-        """The model as it is in its directory."""
-        model = self.start.masked_lm(self.seed)
-        model.train()
-        return model
+    def learner(self, *, fresh: bool = True) -> Module:
+        """The model as it is in its directory, or as it was before its learning rate fell, where that was kept."""
+        return self.fitting.stable_learner()
 
     def batches_of(self, dataset: Dataset, packs: bool) -> MaskedBatches:
         """Blocks of some text with something hidden."""
         return MaskedBatches(
             stream=dataset.split("train"),
             vocabulary=dataset.vocabulary,
-            masking=parse_schedule(self.settings.policy, self.settings.rate),
+            masking=self.fitting.masking,
             length=self.length,
             batch_size=self.settings.batch_size,
             micro_batch=self.micro_batch,
@@ -130,7 +144,7 @@ class Adapting:
         """What each step learns from."""
         return ReplayFeed(
             preparer=self.preparer,
-            objective=MLM(),
+            curriculum=self.curriculum,
             timetable=timetable,
             batch_size=self.settings.batch_size,
             micro_batch=self.micro_batch,
@@ -141,7 +155,7 @@ class Adapting:
     @cached_property
     def held_out(self) -> AdaptValidation:
         """What is measured on."""
-        return AdaptValidation.of(self.start.domain, self.start.general, self.length)
+        return AdaptValidation.of(self.start.domain, self.start.general, self.length, self.curriculum.main)
 
     def validation(self, learner: Module) -> AdaptValidation | WatchedValidation:
         """How a learner is measured; unless the whole budget is asked for, what it finds can end the run."""
@@ -157,6 +171,10 @@ class Adapting:
         else:
             given = general if self.start.replay is None else self.start.replay
             say(f"{given.path}: {self.settings.replay_share:.0%} of the blocks are general text")
+        for line in strange_text(self.start):
+            say(f"[yellow]{line}[/]")
+        if self.start.moment is not None:
+            say(f"{self.start.model}: goes on from the moment before its learning rate fell, {self.start.moment}")
         if is_tuned(self.start.model):
             say(f"[yellow]{self.start.model} was tuned for vectors of sentences: tuning comes after adapting[/]")
         if self.held_out.domain.tokens < FEW_TOKENS:
@@ -194,7 +212,7 @@ class Adapting:
             flags=FLAGS,
             places={"model": str(start.model.resolve()), "data": str(start.data.path.resolve()), **replay},
             facts=self._facts(),
-            uses=USES,
+            uses=USES if self.curriculum.main.name != "replaced" else USES[-1:],
             example=example_blank(start.data.path) or NEUTRAL,
         )
 
@@ -207,14 +225,15 @@ class Adapting:
             **words,
             "data": str(start.data.path),
             **({} if start.replay is None else {"general text": str(start.replay.path)}),
+            "objective": str(self.curriculum),
             "forgetting": "not limited" if forget is None else f"at most {forget} nats",
         }
 
     def export(self, learner: Module, finished_run: FinishedRun) -> None:
         """Measure mixtures of before and after, and write the best that is within the budget of forgetting."""
-        assert isinstance(learner, PreTrainedModel)
         write_outcome(
             self.start,
+            self.fitting.learner(),
             learner,
             finished_run,
             self.held_out,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
+from torch.nn import Module
 
 from unmask.adapting.validation import SAMPLE, AdaptValidation
 from unmask.progress import task
@@ -23,13 +23,13 @@ SHARES = tuple(number / 10 for number in range(11))
 Weights = dict[str, Tensor]
 
 
-def weights_of(model: PreTrainedModel) -> Weights:
+def weights_of(model: Module) -> Weights:
     """A copy of all weights, each once."""
     return {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
 
 
 @torch.no_grad()
-def put_mixture(model: PreTrainedModel, before: Weights, after: Weights, share: float) -> None:
+def put_mixture(model: Module, before: Weights, after: Weights, share: float) -> None:
     """Give a model the mixture of two sets of weights; 0 is the first to the bit, and 1 the second."""
     for name, parameter in model.named_parameters():
         if share in (0.0, 1.0):
@@ -39,7 +39,7 @@ def put_mixture(model: PreTrainedModel, before: Weights, after: Weights, share: 
 
 
 @contextmanager
-def _weights_kept(model: PreTrainedModel) -> Iterator[Weights]:
+def _weights_kept(model: Module) -> Iterator[Weights]:
     kept = weights_of(model)
     try:
         yield kept
@@ -47,7 +47,7 @@ def _weights_kept(model: PreTrainedModel) -> Iterator[Weights]:
         put_mixture(model, kept, kept, 1.0)
 
 
-def measure_mixtures(model: PreTrainedModel, before: Weights, validation: AdaptValidation) -> list[Mixture]:
+def measure_mixtures(model: Module, before: Weights, validation: AdaptValidation) -> list[Mixture]:
     """Both losses of eleven mixtures, on an even sample that is the same for all; the model is as it was after."""
     found = []
     with _weights_kept(model) as after, task("Measuring mixtures of before and after", total=len(SHARES)) as step:

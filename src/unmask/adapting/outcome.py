@@ -12,6 +12,7 @@ from math import nan
 from pathlib import Path
 from typing import Any
 
+from torch.nn import Module
 from transformers import PreTrainedModel
 
 from unmask.adapting.card import adapted_card
@@ -26,7 +27,6 @@ from unmask.files import sha256_of, write_json
 from unmask.inference.sentence_layout import is_tuned, read_layout
 from unmask.inference.vectors import encoder_of, load_encoder
 from unmask.models.load import LoadedModel
-from unmask.objectives.text import Export
 from unmask.pretraining.card import WEIGHTS, export_model
 from unmask.progress import task
 from unmask.results import Adapted, Figure, Likeness, Mixture, NewWords, TermFill, TermNeighbours, TextChange
@@ -50,7 +50,8 @@ class Sides:
 
 def write_outcome(
     start: Start,
-    learner: PreTrainedModel,
+    begun: Module,
+    learner: Module,
     finished_run: FinishedRun,
     held_out: AdaptValidation,
     *,
@@ -59,16 +60,18 @@ def write_outcome(
     length: int,
 ) -> None:
     """Measure mixtures of before and after, write the best within the budget of forgetting, and compare it."""
-    begun: Any = start.masked_lm()
-    begun.to(learner.device)
+    objective = held_out.objective
+    masked: Any = objective.masked_lm(learner)
+    begun.to(masked.device)
     before = weights_of(begun)
     mixtures = measure_mixtures(learner, before, held_out)
     kept = best_mixture(mixtures, settings.forget)
     put_mixture(learner, before, weights_of(learner), kept.share)
-    given: Any = start_masked_lm(start.model) if start.extension and not start.lacking else begun
-    sides = Sides(given.to(learner.device), begun, learner)
+    first_masked: Any = objective.masked_lm(begun)
+    given: Any = start_masked_lm(start.model) if start.extension and not start.lacking else first_masked
+    sides = Sides(given.to(masked.device), first_masked, masked)
     losses = held_out.losses(begun), held_out.losses(learner)
-    first = losses[0] if given is begun else AdaptValidation.of(start.data, start.replay, length).losses(given)
+    first = losses[0] if given is first_masked else AdaptValidation.of(start.data, start.replay, length).losses(given)
     changes = compare_texts(start, first, *losses)
     result = {
         "before": losses[0].figures,
@@ -84,7 +87,8 @@ def write_outcome(
         "new_words": new_words_of(start),
     }
     card = adapted_card(start.model, start.data, finished_run, result)
-    export_model(Export(learner), start.domain, finished_run.path / "model", card, length=longest)
+    for name, export in objective.exports(learner).items():
+        export_model(export, start.domain, finished_run.path / name, card, length=longest)
     copy_layout(start.model, finished_run.path / "model")
     write_json(finished_run.path / RESULT, to_plain(result))
 

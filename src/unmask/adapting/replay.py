@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from unmask.objectives.text import TextObjective
+from unmask.objectives.curriculum import Curriculum
 from unmask.pretraining.batches import BlockRange, MaskedBatches
 from unmask.records import Batch
 from unmask.training.job import PlannedBatch
@@ -43,7 +43,7 @@ class ReplayFeed:
     """The micro-batches of every step: those of the domain, and one of general blocks where the step has some."""
 
     preparer: ReplayedBatches
-    objective: TextObjective[Any]
+    curriculum: Curriculum
     timetable: Timetable
     batch_size: int
     micro_batch: int
@@ -82,8 +82,9 @@ class ReplayFeed:
                 cut = min(nth * self.micro_batch, domain)
                 blocks, is_general = (begin + cut, begin + min(cut + self.micro_batch, domain)), False
             if blocks[0] < blocks[1]:
-                request = TextRange(is_general, BlockRange(*blocks, self.objective.hides, progress))
-                yield PlannedBatch(number, self.objective, request)
+                objective = self.curriculum.at(progress, number)
+                request = TextRange(is_general, BlockRange(*blocks, objective.hides, progress))
+                yield PlannedBatch(number, objective, request)
 
     def rows(self, step: int) -> list[int]:
         """The numbers, in their epoch, of the domain's blocks of a step."""

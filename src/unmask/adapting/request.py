@@ -45,7 +45,7 @@ def adapt_request(run: Path | None, places: Mapping[str, Path], given: Given) ->
     recorded = {name: Path(place) for name, place in before.get("places", {}).items()}
     begun = "steps" in before
     budget = Budget(**({} if begun else before.get("budget") or {}) | _chosen(Budget, given))
-    if run is None and not budget.is_set:
+    if run is None and not budget.is_set and "data" in places:
         budget = Budget(epochs=1)
     return AdaptRequest(
         places={**recorded, **places},

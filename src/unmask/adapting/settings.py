@@ -8,6 +8,7 @@ from unmask.errors import BadInput
 from unmask.training.optimizer import Optimizing
 
 WIDTH, LR, MOST_LR = 768, 1e-4, 1e-3  # of base-size encoders; narrower ones bear more, up to this
+TASK_EPOCHS = 10.0  # a task has little text
 REPLAY_SHARE = 0.05  # of the blocks, where there is general text
 
 
@@ -15,8 +16,9 @@ REPLAY_SHARE = 0.05  # of the blocks, where there is general text
 class AdaptSettings:
     """How a model is adapted; what is none is found out from the model."""
 
-    policy: str = "token"
-    rate: str = "0.15"
+    objective: str | None = None  # what is learnt, as `objectives.curriculum` reads it; none: what fits the model
+    policy: str | None = None  # what is hidden; none: what the objective was published with
+    rate: str | None = None  # none: 15 %, or the policy's own
     length: int | None = None  # tokens in a block; none: 128, or what the model takes
     batch_size: int = 32  # blocks in a step
     micro_batch: int = 32
@@ -24,6 +26,7 @@ class AdaptSettings:
     replay_share: float = REPLAY_SHARE
     forget: float | None = None  # nats that the loss on general text may rise by
     extend: str | None = None  # words to add to the vocabulary: how many, auto, or a file that lists them
+    task_epochs: float = TASK_EPOCHS  # passes over the text of the task
     warm_steps: int = 300  # that what is new in the model learns alone
     similarity: str | None = None  # a file of scored pairs, on which vectors are measured before and after
     whole_budget: bool = False  # take every step, whatever the validations say

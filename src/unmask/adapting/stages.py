@@ -8,30 +8,41 @@ run itself has begun.
 from __future__ import annotations
 
 import shutil
+import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from unmask.adapting.adapt import KIND, Adapting
-from unmask.adapting.extension import check_tokenizer, extension_of
+from unmask.adapting.extension import Extension, check_tokenizer, extension_of, read_extension
+from unmask.adapting.fitting import is_detector
 from unmask.adapting.outcome import read_outcome
 from unmask.adapting.request import REQUEST, AdaptRequest
 from unmask.adapting.start import Start, lacking_head
 from unmask.adapting.warming import FOLDER as WARMING
 from unmask.adapting.warming import Warming
 from unmask.files import with_seal, write_json
+from unmask.progress import say
 from unmask.results import Adapted
 from unmask.runs.commands import resume_command
-from unmask.runs.directory import DESCRIPTION, MODEL, RUN, claim_directory, read_sealed
+from unmask.runs.directory import DESCRIPTION, MODEL, RUN, STABLE, claim_directory, read_sealed
+from unmask.tokens.reencode import reencode
 from unmask.tokens.store.dataset import Dataset
+from unmask.tokens.store.manifest import MANIFEST
+from unmask.tokens.tokenizer.load import load_tokenizer
 from unmask.training.budget import Budget
 from unmask.training.interrupt import interruptible
 from unmask.training.machine.distributed import launched, launcher
 from unmask.training.run_job import run_job
 
+DOMAIN, TASK = "domain", "task"  # in the run directory: the run of the domain before the task's, and the task's tokens
 
-def run_adaptation(out: Path, request: AdaptRequest) -> Adapted:
-    """Adapt a model, or go on adapting it."""
-    start = prepare_start(out, request)
+
+def run_adaptation(out: Path, request: AdaptRequest, again: str | None = None) -> Adapted:
+    """Adapt a model, or go on adapting it; `again` is the command that goes on."""
+    again = again or resume_command(out, KIND, program=launcher())
+    if "task" in request.places:
+        request = task_request(out, request, again)
+    start = prepare_start(out, request, again)
     adapting = Adapting(start, request.settings, request.seed)
     adapting.check()
     adapting.say_what_is_learnt()
@@ -44,19 +55,56 @@ def run_adaptation(out: Path, request: AdaptRequest) -> Adapted:
         reproducible=request.reproducible,
         computing=request.computing,
         workers=request.workers,
+        again=again,
     )
     return read_outcome(finished_run, start.directory, lr=adapting.lr, forget=request.settings.forget)
 
 
-def prepare_start(out: Path, request: AdaptRequest) -> Start:
+def task_request(out: Path, request: AdaptRequest, again: str) -> AdaptRequest:
+    """What is asked for once the domain is done, in a run of its own inside this one: the text of the task.
+
+    What the domain has cost of the budget of forgetting is gone. Without a domain the task's text is all there is.
+    """
+    places = {name: place for name, place in request.places.items() if name != "task"}
+    task, budget = request.places["task"], Budget(epochs=request.settings.task_epochs)
+    if "data" not in places:
+        own = request.budget if request.budget.is_set else budget
+        return replace(request, places={**places, "data": task}, budget=own)
+    _note_request(out, request)
+    inside = out / DOMAIN
+    begun = any((inside / sign).exists() for sign in (DESCRIPTION, REQUEST))
+    done = run_adaptation(inside, replace(request, places=places, resume=begun), again)
+    settings = replace(request.settings, extend=None)
+    if settings.forget is not None and done.general is not None:
+        settings = replace(settings, forget=round(max(0.0, settings.forget - max(0.0, done.general.change.value)), 6))
+    places |= {"model": inside / MODEL, "data": task}
+    if (extension := read_extension(inside)) is not None:
+        places["data"] = _in_new_tokens(task, extension, out / TASK)
+        if extension.general is not None:
+            places["replay"] = extension.general.path
+    say(f"the domain is done ({done.why}); now the text of the task")
+    return replace(request, places=places, settings=settings, budget=budget)
+
+
+def _in_new_tokens(task: Path, extension: Extension, place: Path) -> Path:
+    """The text of the task in the tokens that the domain's words are among."""
+    _, rank = launched()
+    if not (place / MANIFEST).exists() and not rank:
+        reencode(Dataset.open(task), load_tokenizer(extension.path / "tokenizer"), place)
+    while not (place / MANIFEST).exists():
+        time.sleep(0.2)
+    return place
+
+
+def prepare_start(out: Path, request: AdaptRequest, again: str) -> Start:
     """What the adaptation starts from, made where it is not there yet."""
     given = _given_start(request)
     Adapting(given, request.settings, request.seed).check()
     if not given.lacking and request.settings.extend is None:
         return given
     _note_request(out, request)
-    start = given if request.settings.extend is None else _extended(out, request, given)
-    _warm(out, request, start)
+    start = given if request.settings.extend is None else _extended(out, request, given, again)
+    _warm(out, request, start, again)
     return replace(start, directory=out / WARMING / MODEL)
 
 
@@ -66,7 +114,17 @@ def _given_start(request: AdaptRequest) -> Start:
     general = Dataset.open(places["replay"]) if "replay" in places else None
     for dataset in (domain, *(() if general is None else (general,))):
         check_tokenizer(model, dataset)
-    return Start(model, domain, general, model, domain, general, lacking=lacking_head(model))
+    detects = is_detector(model) and request.settings.objective in (None, "replaced")
+    lacking = frozenset[str]() if detects else lacking_head(model)
+    plain = not lacking and request.settings.extend is None
+    moment = moment_before_decay(model) if plain else None
+    return Start(model, domain, general, model, domain, general, lacking=lacking, moment=moment)
+
+
+def moment_before_decay(model: Path) -> Path | None:
+    """The checkpoint of a run of ours from before its learning rate fell, where one was kept."""
+    kept = sorted((model.parent / STABLE).glob("step-*")) if model.name == MODEL else []
+    return kept[-1] if kept else None
 
 
 def _note_request(out: Path, request: AdaptRequest) -> None:
@@ -91,14 +149,13 @@ def _note_request(out: Path, request: AdaptRequest) -> None:
         write_json(out / REQUEST, with_seal(asked))
 
 
-def _extended(out: Path, request: AdaptRequest, given: Start) -> Start:
-    again = resume_command(out, KIND, program=launcher())
+def _extended(out: Path, request: AdaptRequest, given: Start, again: str) -> Start:
     with interruptible() as interruption, interruption.at_once(f"stopped before it began; to go on: {again}"):
         extension = extension_of(out, given.model, given.data, given.replay, str(request.settings.extend))
     return replace(given, domain=extension.domain, general=extension.general, extension=extension)
 
 
-def _warm(out: Path, request: AdaptRequest, start: Start) -> None:
+def _warm(out: Path, request: AdaptRequest, start: Start, again: str) -> None:
     """Train what is new alone, unless that is done."""
     if (out / WARMING / MODEL).is_dir():
         return
@@ -113,5 +170,5 @@ def _warm(out: Path, request: AdaptRequest, start: Start) -> None:
         reproducible=request.reproducible,
         computing=replace(request.computing, shard=False),
         workers=request.workers,
-        again=resume_command(out, KIND, program=launcher()),
+        again=again,
     )

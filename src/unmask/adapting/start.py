@@ -37,6 +37,7 @@ class Start:
     replay: Dataset | None
     extension: Extension | None = None  # words that the named model does not have
     lacking: frozenset[str] = frozenset()  # weights of a head that the named model does not have
+    moment: Path | None = None  # a checkpoint of the named run from before its learning rate fell
 
     @property
     def is_raw(self) -> bool:

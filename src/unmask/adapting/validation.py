@@ -6,8 +6,9 @@ so that two moments, or two models, are compared on the same documents.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +17,8 @@ from transformers import PreTrainedModel
 
 from unmask.evaluation.intervals import difference_figure, ratio_figure
 from unmask.models.inputs import as_inputs
+from unmask.objectives.mlm import MLM
+from unmask.objectives.text import TextObjective
 from unmask.objectives.vocabulary import predict_tokens
 from unmask.pretraining.validation import evaluating
 from unmask.records import Reals
@@ -92,15 +95,18 @@ class AdaptValidation:
 
     domain: HeldOutSet
     general: HeldOutSet | None
+    objective: TextObjective[Any] = field(default_factory=MLM)  # it says which part of a learner restores tokens
 
     @classmethod
-    def of(cls, domain: Dataset, general: Dataset | None, length: int) -> AdaptValidation:
+    def of(
+        cls, domain: Dataset, general: Dataset | None, length: int, objective: TextObjective[Any] | None = None
+    ) -> AdaptValidation:
         """The fixed masks of both."""
 
         def masks(dataset: Dataset) -> HeldOutSet:
             return HeldOutSet.of(dataset.split("valid"), dataset.vocabulary, length=min(HELD_OUT_LENGTH, length))
 
-        return cls(masks(domain), None if general is None else masks(general))
+        return cls(masks(domain), None if general is None else masks(general), objective or MLM())
 
     @property
     def tokens(self) -> int:
@@ -113,9 +119,10 @@ class AdaptValidation:
 
     def losses(self, learner: Module, limit: int | None = None, world: World = ALONE) -> Losses:
         """What each document of both texts costs, on about `limit` tokens of each or on everything."""
-        assert isinstance(learner, PreTrainedModel)
-        general = None if self.general is None else document_losses(learner, self.general, limit, world)
-        return Losses(document_losses(learner, self.domain, limit, world), general)
+        model = self.objective.masked_lm(learner)
+        assert model is not None
+        general = None if self.general is None else document_losses(model, self.general, limit, world)
+        return Losses(document_losses(model, self.domain, limit, world), general)
 
 
 @torch.no_grad()

@@ -15,6 +15,7 @@ from unmask.adapting.adapt import FLAGS, KIND, Adapting
 from unmask.adapting.validation import LOSS, AdaptValidation
 from unmask.models.kernels import CPU_KERNELS
 from unmask.models.new_rows import train_only
+from unmask.objectives.curriculum import Curriculum, parse_curriculum
 from unmask.objectives.text import Export
 from unmask.pretraining.card import export_model
 from unmask.progress import say
@@ -32,6 +33,11 @@ CARD = "# Not adapted yet\n\nA model whose new words, or whose new head, learnt 
 @dataclass(frozen=True)
 class Warming(Adapting):
     """New rows and a new head before the adaptation itself."""
+
+    @property
+    def curriculum(self) -> Curriculum:
+        """Masked tokens, whatever comes after."""
+        return parse_curriculum("mlm")
 
     def learner(self, *, fresh: bool = True) -> PreTrainedModel:
         """The model, of which only what is new can move."""

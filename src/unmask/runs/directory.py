@@ -8,6 +8,7 @@ run/
   tensorboard/     the metrics for TensorBoard, if asked for
   checkpoints/     the newest two moments to go on from
   best/            the best moment, if asked for
+  stable/          the moment before the learning rate falls, if asked for
   model/           the model, as transformers loads it
 
 In: what is asked for. Out: a directory that belongs to one process at a time, and that goes on only as what it was.
@@ -44,7 +45,7 @@ from unmask.runs.description import flatten_settings
 
 FORMAT = 2
 LOCK, METRICS, DESCRIPTION = ".lock", "metrics.jsonl", "run.json"
-CHECKPOINTS, BEST, MODEL = "checkpoints", "best", "model"
+CHECKPOINTS, BEST, STABLE, MODEL = "checkpoints", "best", "stable", "model"
 CHECKPOINT_INDEX, CHECKPOINT_TENSORS = "checkpoint.json", ("model.safetensors", "optimizer.safetensors")
 # what may change when a run goes on, each with all that is below it; the run keeps what it was given last
 LATER_SETTINGS = {  # that runs of earlier versions do not name, and what they had
@@ -97,7 +98,7 @@ class Work:
         return entry.name in (self.lock, *writing, *self.stages)
 
 
-STAGES = ("adapting.json", "extension", "warming")  # of an adaptation, before the run itself begins
+STAGES = ("adapting.json", "extension", "warming", "domain", "task")  # of an adaptation, before the run itself begins
 RUN = Work("run", DESCRIPTION, LOCK, README + BEST_ROW, STAGES)
 
 
@@ -118,6 +119,11 @@ class Run:
     def best(self) -> Path:
         """Where the best moment is."""
         return self.path / BEST
+
+    @property
+    def stable(self) -> Path:
+        """Where the moment before the learning rate falls is."""
+        return self.path / STABLE
 
     @property
     def model(self) -> Path:

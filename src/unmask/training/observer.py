@@ -22,6 +22,7 @@ from unmask.training.interrupt import Interruption
 from unmask.training.job import Job
 from unmask.training.loop import Position
 from unmask.training.machine.distributed import World
+from unmask.training.optimizer import lr_factor
 from unmask.training.pacing import PARTS
 from unmask.training.session import Session
 
@@ -36,6 +37,7 @@ class Saving:
     seconds: float = 120.0
     keep: int = 2
     best: bool = False  # keep the best moment by the job's headline beside the newest, and export that one
+    stable: bool = False  # keep the moment before the learning rate falls: adapting goes on from it best
     report: bool = True  # plot.png and report.html
     tensorboard: bool = False
 
@@ -110,6 +112,7 @@ class Observer:
             self.log(figures)
         if self._part_is_done(position.step):
             self.validate(position)
+        self._keep_stable(position)
         self.pacer.end_rest()
         late = time.monotonic() - self.saved_at >= self.saving.seconds
         # a signal may reach the processes at different steps, and their clocks differ: all stop and plan alike
@@ -131,6 +134,16 @@ class Observer:
             raise self.interruption.error(
                 f"stopped after step {position.step:,} of {steps:,}, which is saved; to go on: {self.again}"
             )
+
+    def _keep_stable(self, position: Position) -> None:
+        """Keep the moment before the learning rate falls, once."""
+        if not self.saving.stable or position.step >= self.timetable.steps or checkpoint.any_in(self.run.stable):
+            return
+        place, steps = self.timetable.at(position.step)
+        settings = self.session.optimizer.settings
+        if lr_factor(place, steps, 0.0, settings.decay) < 1:
+            self.world.wait()  # nobody looks for it any more while it is written
+            self.session.save(self.run.stable, position, 1, self.world)
 
     def _part_is_done(self, step: int) -> bool:
         """Whether this step is the last of a tenth of the run; one that is ending is measured in the end alone."""

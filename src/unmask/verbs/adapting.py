@@ -19,6 +19,8 @@ def adapt(
     /,
     *,
     out: Location | None = None,
+    task_data: Location | None = None,
+    task_epochs: float | None = None,
     replay: Location | None = None,
     replay_share: float | None = None,
     forget: float | None = None,
@@ -30,6 +32,7 @@ def adapt(
     steps: int | None = None,
     tokens: int | None = None,
     epochs: float | None = None,
+    objective: str | None = None,
     policy: str | None = None,
     rate: str | None = None,
     lr: float | None = None,
@@ -58,6 +61,8 @@ def adapt(
             the hub: org/name, or hf:name.
         data: The domain's data, made by prepare with --tokenizer MODEL.
         out: The run directory to write.
+        task_data: Data of the unlabelled texts of the task that comes after: learnt after the domain, or alone.
+        task_epochs: Passes over it, 10 if not given.
         replay: General data, to mix in and to measure what is forgotten on.
         replay_share: The share of general blocks, 0.05 if not given.
         forget: How many nats the loss on general text may rise by; not limited if not given.
@@ -72,7 +77,9 @@ def adapt(
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         epochs: The budget in passes over the domain, 1 if no other is given.
-        policy: What is hidden, as pretrain has it; token if not given.
+        objective: What is learnt: mlm, spans, diffusion, replaced (of an ELECTRA, where it is the default), or several
+            one after the other: causal until 0.2; mlm. If not given mlm.
+        policy: What is hidden, as pretrain has it; if not given what the objective was published with, token for mlm.
         rate: How much is hidden, 0.15 if not given.
         lr: The learning rate at its height; if not given 1e-4 · 768 / width, at most 1e-3.
         length: Tokens in a block, 128 if not given.
@@ -89,13 +96,14 @@ def adapt(
     """
     run, goes_on = run_of("adapt MODEL DATA", out, resume, ("run.json", "adapting.json"))
     check_writable(run)  # told before anything heavy is loaded
-    named = given_settings(model=model, data=data, replay=replay)
+    named = given_settings(model=model, data=data, replay=replay, task=task_data)
     places = {name: Path(place) for name, place in named.items()}
     if not goes_on:
         for name, meaning in (("model", "which model to start from"), ("data", "which data to adapt it to")):
-            if name not in places:
+            if name not in places and not (name == "data" and task_data is not None):
                 raise BadInput(f"{meaning}? unmask adapt MODEL DATA --out RUN")
     given = given_settings(
+        task_epochs=task_epochs,
         replay_share=replay_share,
         forget=forget,
         extend=None if extend is None else str(extend),
@@ -106,6 +114,7 @@ def adapt(
         steps=steps,
         tokens=tokens,
         epochs=epochs,
+        objective=objective,
         policy=policy,
         rate=rate,
         lr=lr,

@@ -101,6 +101,7 @@ def pretrain(
     resume: Location | bool = False,
     save_seconds: float | None = None,
     keep_best: bool = False,
+    keep_stable: bool = False,
     report: bool = True,
     tensorboard: bool = False,
     reproducible: bool = False,
@@ -150,6 +151,7 @@ def pretrain(
         resume: The run to go on with; what it was begun with need not be said again. Without a name it is --out, and
             where nothing is there the run begins.
         save_seconds: How often to save a checkpoint, 120 if not given; it changes nothing of what is trained.
+        keep_stable: Keep the moment before the learning rate falls: adapt goes on from it.
         keep_best: Keep the moment of the lowest held-out loss beside the newest, and export that one.
         report: Draw the run as plot.png and report.html in the run directory, now and then and in the end.
         tensorboard: Write events for TensorBoard too (pip install 'unmask[tensorboard]').
@@ -186,6 +188,7 @@ def pretrain(
         seed=seed,
         seconds=save_seconds,
         best=keep_best or None,
+        stable=keep_stable or None,
         report=None if report else False,
         tensorboard=tensorboard or None,
         reproducible=reproducible or None,
