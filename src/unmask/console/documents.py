@@ -17,7 +17,6 @@ WORDS = {
     "dropped": "left out: by rules",
     "duplicate": "left out: exact duplicates",
     "near_duplicate": "left out: near-duplicates",
-    "dropped": "left out by rules",
     "train": "to train on",
     "valid": "held out to measure on",
 }

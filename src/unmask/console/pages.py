@@ -136,7 +136,6 @@ def _(result: Prepared) -> RenderableType:
         rows.append(("pages without text", f"{result.pages_without_text:,}", "scanned, or blank"))
     rows += [(fate, f"{count:,}", "") for fate, count in document_counts(result)]
     rows += [(name, f"{count:,}", detail) for name, count, detail in rule_counts(result)]
-    rows += [(f"documents {fate}", f"{count:,}", "") for fate, count in document_counts(result)]
     if result.near_duplicates:
         rows.append(("near-duplicates, tried", "", result.near_duplicates))
     rows += [(f"tokens in {split}", f"{count:,}", "") for split, count in result.tokens.items()]

@@ -40,9 +40,8 @@ from unmask.corpus.staged import KeptTwins, StagedPart, join_quarantines, stagin
 from unmask.errors import BadInput, Refused
 from unmask.files import whole_directory
 from unmask.progress import task
-from unmask.records import SPAN_KINDS, Flags, Integers
-from unmask.results import Decontaminated
 from unmask.records import SPAN_KINDS, Flags, Integers, Reals
+from unmask.results import Decontaminated
 
 RunShingles = Callable[[Sequence[StagedPart]], object]  # has the shingles made that are wanted of parts
 
@@ -138,6 +137,7 @@ def collect_corpus(
         changed=dict(_added(part.summary.changed for part in parts).most_common()),
         languages=dict(languages.most_common()),
         decontaminated=_decontaminated(parts, config),
+        recall=decision.recall,
     )
 
 
@@ -157,7 +157,6 @@ def _decontaminated(parts: Sequence[StagedPart], config: CollectConfig) -> Decon
         touched=sum(part.summary.touched for part in parts),
         before=len(shared | leaked) / max(1, items.runs),
         after=len(shared) / max(1, items.runs),
-        recall=decision.recall,
     )
 
 

@@ -93,13 +93,6 @@ def prepare(
     """
     start = perf_counter()
     settings = PrepareSettings(**fields)
-    config = CollectConfig(
-        field=settings.field,
-        min_characters=settings.min_characters,
-        valid=settings.valid,
-        encoding=settings.encoding,
-        near_duplicates=settings.near_duplicates,
-    )
     check_languages(settings.languages)
     foreign, finders = _foreign_tokenizer(settings), _finders(settings)
     if settings.segmenter is not None:
@@ -118,6 +111,7 @@ def prepare(
         valid=settings.valid,
         encoding=settings.encoding,
         rules=settings.rules or RuleSettings(),
+        near_duplicates=settings.near_duplicates,
     )
     with staging(staging_place(target)) as stage, whole_directory(target) as folder:
         corpus = collect_corpus(sources, folder / "documents", config=config, engine=engine, stage=stage)

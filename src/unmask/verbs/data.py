@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from unmask.errors import BadInput
-from unmask.results import Prepared, TokenizerSweep, Tried, Verified
-from unmask.results import Fate, Prepared, TokenizerSweep, Verified
+from unmask.results import Fate, Prepared, TokenizerSweep, Tried, Verified
 from unmask.verbs.arguments import Location, text_of
 from unmask.verbs.commands import verb
 

@@ -35,7 +35,6 @@ alone, so it stays there when documents are added.
 |---|---|
 | `manifest.json` | what was read and left out, the settings, the size and SHA-256 of every file |
 | `documents/train/`, `documents/valid/` | the clean `text` with its `source`, its `line` and its `number` of all read |
-| `documents/train/`, `documents/valid/` | the clean `text` with its `source` and `line`, and its `number` of all read |
 | `tokenizer/` | the tokenizer, for `AutoTokenizer.from_pretrained` of transformers 4.57 and 5 |
 | `train/`, `valid/` | the same documents in the same order, as tokens |
 | `train/counts.npy` | how often each token id occurs in `train` |
