@@ -136,8 +136,6 @@ def _(result: Prepared) -> RenderableType:
         rows.append(("pages without text", f"{result.pages_without_text:,}", "scanned, or blank"))
     rows += [(fate, f"{count:,}", "") for fate, count in document_counts(result)]
     rows += [(name, f"{count:,}", detail) for name, count, detail in rule_counts(result)]
-    if result.near_duplicates:
-        rows.append(("near-duplicates, tried", "", result.near_duplicates))
     rows += [(f"tokens in {split}", f"{count:,}", "") for split, count in result.tokens.items()]
     for split, kinds in result.spans.items():
         rows += [(f"spans in {split}: {kind}", f"{count:,}", "") for kind, count in kinds.items()]
@@ -149,6 +147,7 @@ def _(result: Prepared) -> RenderableType:
         draw_table(("", "", ""), rows, numbers=(1,)),
         *([_notice(hint)] if (hint := office_hint(result.passed_over)) else []),
         *_first_malformed(Path(result.path) / "quarantine.jsonl"),
+        *([fact_line("near-duplicates", result.near_duplicates)] if result.near_duplicates else []),
         fact_line("fingerprint", result.fingerprint),
         *map(_notice, result.warnings),
         Group(*map(next_command, result.next)),
