@@ -120,6 +120,7 @@ RESULTS = {
     "TunedComparison",
     "TunedContender",
     "TunedDifference",
+    "SeedDifference",
     "Exported",
     "Generated",
     "Revealed",

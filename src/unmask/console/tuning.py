@@ -13,7 +13,16 @@ from unmask.console.answering import answer_sections
 from unmask.console.layout import draw_page, draw_table, fact_line, next_commands, title_line
 from unmask.console.tagging import tag_sections
 from unmask.quantities import format_bar, format_duration, format_probability, with_interval
-from unmask.results import Judged, JudgedAnswers, JudgedTags, Overlap, Predicted, Tuned, TunedComparison
+from unmask.results import (
+    Judged,
+    JudgedAnswers,
+    JudgedTags,
+    Overlap,
+    Predicted,
+    Tuned,
+    TunedComparison,
+    TunedDifference,
+)
 
 LABELS = 12  # that are shown, the worst of them where there are more
 BY_FOLDS = "Each example is judged by a model that has not seen it; the model itself has learnt from all parts."
@@ -194,9 +203,21 @@ def draw_tuned_comparison(result: TunedComparison) -> RenderableType:
     note = "The same examples for all: intervals of differences are paired"
     note += f", {min(narrower):.1f} times as narrow as of two samples." if narrower else "."
     first = result.contenders[0].path
+    notes = [note, *map(_over_seeds, result.differences)]
     return draw_page(
         title_line("Compared", result.data, f"{result.task}; {result.examples:,} test examples"),
         draw_table(("run", "score", "95 % interval", "parameters"), runs, numbers=(1, 2, 3)),
         draw_table((f"against {first}", "difference", "95 % interval", "better on", "p"), rows, numbers=(1, 2, 3, 4)),
-        Padding(Text(note), (0, 1)),
+        *(Padding(Text(line), (0, 1)) for line in notes if line),
     )
+
+
+def _over_seeds(difference: TunedDifference) -> str:
+    """The same difference seed by seed, where both ways were tuned with several."""
+    if (seeds := difference.over_seeds) is None:
+        return ""
+    gap, spread = with_interval(seeds.difference, "+.1%")
+    line = f"{difference.run} over {len(seeds.seeds)} seeds that both share: {gap} ({spread})"
+    if seeds.narrower is None:
+        return f"{line}."
+    return f"{line}, an interval {seeds.narrower:.1f} times as narrow as with seeds of their own."

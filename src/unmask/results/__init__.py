@@ -115,6 +115,7 @@ from unmask.results.tuning import JudgedLabel as JudgedLabel
 from unmask.results.tuning import Overlap as Overlap
 from unmask.results.tuning import Predicted as Predicted
 from unmask.results.tuning import Prediction as Prediction
+from unmask.results.tuning import SeedDifference as SeedDifference
 from unmask.results.tuning import SeedSpread as SeedSpread
 from unmask.results.tuning import SureError as SureError
 from unmask.results.tuning import Tuned as Tuned

@@ -196,6 +196,15 @@ class TunedContender:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SeedDifference:
+    """How much better one way is than another over seeds that both share, and with them order, dropout and head."""
+
+    seeds: tuple[int, ...]
+    difference: Figure  # of the test figure that chooses: its mean, with the interval of a paired t
+    narrower: float | None  # how many times as wide the interval were, had the seeds not been the same
+
+
+@dataclass(frozen=True, kw_only=True)
 class TunedDifference:
     """How much better one tuned run is than another, example by example."""
 
@@ -206,6 +215,7 @@ class TunedDifference:
     only_other: int  # examples that the other does better
     p: float  # how likely so large a difference is by chance
     narrower: float | None  # how many times as wide the interval were, had the examples not been the same
+    over_seeds: SeedDifference | None = None  # where both were tuned with several seeds, two of them the same
 
 
 @dataclass(frozen=True, kw_only=True)

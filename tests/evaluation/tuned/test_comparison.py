@@ -42,6 +42,23 @@ def test_the_interval_is_that_of_a_paired_t_and_narrower_than_of_two_samples(tmp
     assert (difference.only_this, difference.only_other) == ((other > one).sum(), (one > other).sum())
 
 
+def test_over_seeds_that_both_share_the_interval_is_that_of_a_paired_t_and_narrower(tmp_path: Path) -> None:
+    draw = np.random.default_rng(2)
+    luck = draw.normal(size=5) / 20
+    tests = [luck + 0.8 + draw.normal(size=5) / 200, luck + 0.82 + draw.normal(size=5) / 200]
+    paths = []
+    for name, values in zip("ab", tests, strict=True):
+        trials = [{"seed": seed, "test": value} for seed, value in enumerate(values.tolist())]
+        paths.append(judged_run(tmp_path / name, [1.0, 0.0, 1.0], trials=[*trials, {"seed": 9, "test": None}]))
+    (difference,) = compare_tuned(paths).differences
+    assert difference.over_seeds is not None and difference.over_seeds.seeds == (0, 1, 2, 3, 4)
+    figure, interval = difference.over_seeds.difference, ttest_rel(tests[1], tests[0]).confidence_interval()
+    assert (figure.low, figure.high) == pytest.approx((interval.low, interval.high))
+    assert difference.over_seeds.narrower is not None and difference.over_seeds.narrower > 3
+    (alone,) = compare_tuned([paths[0], judged_run(tmp_path / "c", [1.0, 0.0, 1.0])]).differences
+    assert alone.over_seeds is None
+
+
 def test_chance_is_called_chance_as_often_as_it_should() -> None:
     draw = np.random.default_rng(1)
     for scores in (lambda: draw.integers(0, 2, 60).astype(float), lambda: draw.random(60)):

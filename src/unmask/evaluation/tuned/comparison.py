@@ -6,12 +6,15 @@ In: runs that were judged on the same test set. Out: their figures, and the diff
                   both cancels, so it is narrower than the difference of two intervals would tell
     p             where scores are right or wrong, McNemar's exact test on the examples that only one has right; else
                   a permutation test that swaps the two answers of each example at random
+    over seeds    where both were tuned with --seeds: the difference seed by seed. Order, dropout and the drawn head
+                  are functions of the seed, so two ways that share it differ by less than two runs at random
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -23,7 +26,7 @@ from unmask.errors import BadInput
 from unmask.evaluation.intervals import mean_figure
 from unmask.evaluation.tuned.answers import read_answers
 from unmask.records import Integers, Reals
-from unmask.results import Figure, TunedComparison, TunedContender, TunedDifference
+from unmask.results import Figure, SeedDifference, TunedComparison, TunedContender, TunedDifference
 from unmask.runs.tuned_report import RESULT
 
 SWAPS = 10_000  # of the permutation test
@@ -53,7 +56,11 @@ def compare_tuned(runs: Sequence[Path]) -> TunedComparison:
             for run, result, own in zip(runs, results, scores, strict=True)
         ),
         differences=tuple(
-            _difference(runs[number], scores[number], runs[0], scores[0]) for number in range(1, len(runs))
+            replace(
+                _difference(runs[number], scores[number], runs[0], scores[0]),
+                over_seeds=seed_difference(results[number], results[0]),
+            )
+            for number in range(1, len(runs))
         ),
     )
 
@@ -82,11 +89,31 @@ def _scores_of(runs: Sequence[Path]) -> Reals:
     return np.array([[table[line] for line in sorted(tables[0])] for table in tables])
 
 
+def seed_difference(result: dict[str, Any], other: dict[str, Any]) -> SeedDifference | None:
+    """The difference of two ways over the seeds that both were tuned with; none of fewer than two."""
+    tests = [
+        {trial["seed"]: trial["test"] for trial in each.get("trials", ()) if trial["test"] is not None}
+        for each in (result, other)
+    ]
+    if len(seeds := sorted(tests[0].keys() & tests[1].keys())) < 2:
+        return None
+    own, others = (np.array([table[seed] for seed in seeds]) for table in tests)
+    figure = paired_figure(own - others)
+    return SeedDifference(seeds=tuple(seeds), difference=figure, narrower=times_narrower(figure, own, others))
+
+
+def times_narrower(figure: Figure, own: Reals, other: Reals) -> float | None:
+    """How many times as wide the interval of a mean difference were, were the two not paired."""
+    width = figure.high - figure.low
+    if len(own) < 2 or not width > 0:
+        return None
+    apart = sqrt(float(own.var(ddof=1) + other.var(ddof=1)) / len(own))
+    return 2 * float(t.ppf(0.975, len(own) - 1)) * apart / width
+
+
 def _difference(run: Path, own: Reals, other_run: Path, other: Reals) -> TunedDifference:
     gaps = own - other
-    apart = sqrt(float(own.var(ddof=1) + other.var(ddof=1)) / len(own)) if len(own) > 1 else 0.0
     figure = paired_figure(gaps)
-    width = figure.high - figure.low
     return TunedDifference(
         run=run,
         than=other_run,
@@ -94,7 +121,7 @@ def _difference(run: Path, own: Reals, other_run: Path, other: Reals) -> TunedDi
         only_this=int((gaps > 0).sum()),
         only_other=int((gaps < 0).sum()),
         p=p_value(gaps),
-        narrower=2 * float(t.ppf(0.975, max(1, len(own) - 1))) * apart / width if width > 0 else None,
+        narrower=times_narrower(figure, own, other),
     )
 
 
