@@ -11,6 +11,8 @@ import pytest
 
 import unmask
 from unmask.evaluation.tuned.leaks import find_leaks
+from unmask.files import with_seal
+from unmask.runs.directory import read_description
 from unmask.runs.lineage import texts_read
 from unmask.tokens.store.dataset import Dataset
 
@@ -61,3 +63,30 @@ def test_of_a_model_that_no_run_made_it_is_said_that_nobody_knows(run: Path, tmp
     shutil.copytree(run / "model", tmp_path / "model")
     leaks = find_leaks("test", LEARNT[:1], LEARNT, tmp_path / "model")
     assert [overlap.known for overlap in leaks.overlaps] == [True, False] and leaks.count == 1
+
+
+def test_examples_of_every_task_are_looked_into(run: Path, tmp_path: Path) -> None:
+    words = [f"{text[:-1]} {n} ." for n, text in enumerate(LEARNT)]
+    beir = tmp_path / "beir"
+    (beir / "qrels").mkdir(parents=True)
+    (beir / "corpus.jsonl").write_text(
+        "".join(json.dumps({"_id": str(n), "text": t}) + "\n" for n, t in enumerate(words))
+    )
+    (beir / "queries.jsonl").write_text('{"_id": "q", "text": "who sees the garden"}\n')
+    (beir / "qrels" / "train.tsv").write_text("q\t0\t1\n")
+    columns = "\n\n".join("\n".join(f"{word}\tO" for word in text.split()) for text in words)
+    questions = [{"id": "1", "question": "Who?", "answers": [{"text": "king", "answer_start": words[0].index("king")}]}]
+    squad = {"data": [{"paragraphs": [{"context": words[0], "qas": questions}]}]}
+    lists = "".join(json.dumps({"tokens": text.split(), "tags": ["O"] * len(text.split())}) + "\n" for text in words)
+    for name, content in (("a.conll", columns), ("b.json", json.dumps(squad)), ("c.jsonl", lists)):
+        (tmp_path / name).write_text(content)
+    for place, found in ((beir, 2), (tmp_path / "a.conll", 2), (tmp_path / "b.json", 1), (tmp_path / "c.jsonl", 2)):
+        made = tmp_path / f"of-{place.name}"
+        shutil.copytree(run, made)
+        description = read_description(made) | {"places": {"train": str(place)}}
+        description.pop("seal", None)
+        (made / "run.json").write_text(json.dumps(with_seal(description)))
+        _, overlap = find_leaks(
+            "test", [*LEARNT, "nothing of all this was ever in any of those files"], [], made
+        ).overlaps
+        assert (overlap.known, overlap.path, overlap.runs) == (True, place, found), place

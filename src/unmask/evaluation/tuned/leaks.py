@@ -13,13 +13,16 @@ from pathlib import Path
 import numpy as np
 
 from unmask.corpus.overlap import SHORTEST, Runs, exact_texts, near_texts
-from unmask.errors import UnmaskError
+from unmask.errors import BadInput, UnmaskError
 from unmask.files import path_kind
 from unmask.progress import task
 from unmask.records import Flags, Reals
 from unmask.results import Overlap
 from unmask.runs.lineage import TextRead, texts_read
-from unmask.tasks.examples import read_records
+from unmask.tasks.answer.questions import read_questions
+from unmask.tasks.examples import SUFFIXES, read_records, suffix_of
+from unmask.tasks.retrieve.collection import read_collection
+from unmask.tasks.tag.columns import read_sentences
 from unmask.tasks.tune import TunedRun
 from unmask.tokens.store.dataset import Dataset
 from unmask.words import spelt_words
@@ -136,9 +139,32 @@ def _near(texts: Sequence[str], learnt: Sequence[str]) -> Flags:
 
 
 def _texts_of(read: TextRead) -> Iterator[str]:
-    """The texts of a data directory, or the words in the records of an examples' file."""
-    if path_kind(read.path) == "a data directory":
-        yield from Dataset.open(read.path).texts("train")
-        return
-    for _, record in read_records(read.path):
-        yield "\n".join(value for value in record.values() if isinstance(value, str))
+    """The texts of a data directory, or of the examples of any task."""
+    path = read.path
+    if path_kind(path) == "a data directory":
+        yield from Dataset.open(path).texts("train")
+    elif path.is_dir():  # to learn retrieval from
+        collection, splits = read_collection(path)
+        yield from collection.texts
+        yield from (text for queries in splits.values() for text in queries.texts)
+    elif suffix_of(path) not in SUFFIXES:  # columns of words with their tags
+        yield from (" ".join(sentence.words) for sentence in read_sentences(path))
+    elif suffix_of(path) == ".json" and (questions := _questions_in(path)):
+        yield from questions
+    else:
+        for _, record in read_records(path):
+            yield "\n".join(value if isinstance(value, str) else _joined(value) for value in record.values())
+
+
+def _questions_in(path: Path) -> list[str]:
+    """The questions of a file of SQuAD with their contexts; nothing of another file."""
+    try:
+        return [f"{each.question}\n{each.context}" for each in read_questions(path).examples]
+    except BadInput:
+        return []
+
+
+def _joined(value: object) -> str:
+    """The words of a record that has a list of them."""
+    is_words = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return " ".join(value) if is_words else ""  # type: ignore[arg-type]
