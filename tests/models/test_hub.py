@@ -227,7 +227,7 @@ def test_a_text_is_shown_by_the_tokenizer_of_a_name_and_weights_are_not_fetched_
             unmask.show(name, "The king.", revision=revision)
 
 
-def test_an_index_is_added_to_by_the_revision_it_was_made_with_and_no_other(hub: Hub, tmp_path: Path) -> None:
+def test_an_index_is_added_to_and_searched_by_the_revision_it_was_made_with_and_no_other(hub: Hub, tmp_path: Path) -> None:
     texts, more, index = tmp_path / "texts.txt", tmp_path / "more.jsonl", tmp_path / "index"
     texts.write_text("The king sees the garden.\n", encoding="utf-8")
     more.write_text('{"id": "sea", "text": "The sea at night."}\n', encoding="utf-8")
@@ -238,6 +238,12 @@ def test_an_index_is_added_to_by_the_revision_it_was_made_with_and_no_other(hub:
     for given in ({"add": more}, {"remove": ("1",)}):
         with pytest.raises(BadInput, match="--revision v1: an index knows its model"):
             unmask.index(index, revision="v1", **given)
+    (found,) = unmask.search(index, "king", by="dense", encoder=NAME, revision="v1")
+    assert isinstance(found, unmask.Searched) and len(found.hits) == 2
+    with pytest.raises(Refused, match="another model"):
+        unmask.search(index, "king", by="dense", encoder=NAME)
+    with pytest.raises(BadInput, match="--revision v1: an index knows its model"):
+        unmask.search(index, "king", by="dense", revision="v1")
 
 
 def test_unknown_gated_and_pickled_models_are_told_in_one_line_each(hub: Hub) -> None:

@@ -221,6 +221,7 @@ def search(
     out: Location | None = None,
     device: str | None = None,
     precision: Precision = "float32",
+    revision: str | None = None,
 ) -> Iterator[Searched | Written]:
     """Find the passages of an index that answer a query.
 
@@ -237,11 +238,12 @@ def search(
         rerank: A model of unmask tune retrieve --head cross, which reads each passage with the query and orders them.
         depth: How many documents it is given.
         exact: Look at all vectors, where there is a faiss index too.
-        encoder: The model the index was made with, if it has moved.
+        encoder: The model the index was made with, if it has moved; a name on the hub too.
         field: The field of JSON lines that holds the query; text if not given.
         out: A file to write, a line of JSON for each query; the same command goes on where it was stopped.
         device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
         precision: What products are computed in.
+        revision: With --encoder NAME: its branch, tag or commit on the hub; the main branch if not given.
     """
     if not queries:
         raise BadInput('nothing to search for: give a query, such as "wing flutter at high speed"')
@@ -250,8 +252,10 @@ def search(
     opened = Index.open(Path(index))
     from unmask.inference.search import default_way, search_index
 
+    if revision is not None and encoder is None:
+        raise BadInput(f"--revision {revision}: an index knows its model; with --encoder NAME it is used")
     way = by or default_way(opened)
-    asked = None if way == "bm25" else _model_of(opened, path_of(encoder), device, precision)
+    asked = None if way == "bm25" else _model_of(opened, path_of(encoder), device, precision, revision)
     reranker = None if rerank is None else model_to_ask(rerank, device, precision)
     if reranker is not None and depth < top:
         raise BadInput(f"--depth {depth}: at least the {top} documents that are asked for by --top are reranked")
