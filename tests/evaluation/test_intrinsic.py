@@ -10,6 +10,7 @@ import torch
 from scipy.stats import entropy
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
+import unmask
 from unmask.corruption.policy import corrupt, policy_named
 from unmask.errors import BadInput, Damaged
 from unmask.evaluation.intrinsic import evaluate
@@ -122,6 +123,24 @@ def test_kinds_and_bands_each_cover_all_hidden_tokens(found: Evaluated) -> None:
     assert list(found.by_kind) == ["masked", "random", "kept"]
     parts = [band.positions / found.positions for band in found.by_kind.values()]
     assert parts == pytest.approx([0.8, 0.1, 0.1], abs=0.05)
+
+
+def test_figures_are_split_by_source_and_language_where_the_data_knows_them(
+    data: Path, corpus: Path, make_model: Make, tmp_path: Path, found: Evaluated
+) -> None:
+    texts = corpus.read_text(encoding="utf-8").split("\n\n")
+    assert found.by_source == found.by_language == {}  # of one file, whose language nobody asked for
+    (tmp_path / "wiki.txt").write_text("\n\n".join(texts[:60]))
+    (tmp_path / "law.txt").write_text("\n\n".join([*texts[60:80], "Die Katze saß auf der Matte. " * 20]))
+    named = [tmp_path / "wiki.txt", tmp_path / "law.txt"]
+    tokenizer = str(data / "tokenizer")
+    unmask.prepare(*named, out=tmp_path / "data", tokenizer=tokenizer, mix="wiki=1,law=1", language="any", valid=0.5)
+    split = evaluate(make_model(), tmp_path / "data", length=64)
+    for groups in (split.by_source, split.by_language):
+        assert sum(group.positions for group in groups.values()) == split.positions
+        mean = sum(group.loss.value * group.positions for group in groups.values()) / split.positions
+        assert mean == pytest.approx(split.loss.value)
+    assert [*split.by_source] == ["wiki", "law"] and "en" in split.by_language
 
 
 def test_what_follows_from_the_loss_has_the_interval_of_the_loss(found: Evaluated) -> None:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import singledispatch
+from itertools import islice
 from math import isfinite, log
 from pathlib import Path
 from shlex import quote
@@ -92,6 +93,7 @@ from unmask.results import (
 from unmask.runs.commands import quoted_path, train_command
 
 FEW_DOCUMENTS = 20  # documents, below which an interval that knows documents is not to be believed
+MOST_GROUPS = 12  # languages or sources that are shown; JSON has all
 BEST = 30  # collocations that are shown
 
 
@@ -223,6 +225,8 @@ def _(result: Evaluated) -> RenderableType:
         draw_table(("", "value", "95 % interval", "baseline"), rows, numbers=(1, 2)),
         _breakdowns("what the model saw there", result.by_kind),
         _breakdowns("how frequent the word is", result.by_frequency),
+        *([_breakdowns("language", result.by_language)] if result.by_language else []),
+        *([_breakdowns("source", result.by_source)] if result.by_source else []),
         *([] if result.consistency is None else [draw_consistency(result.consistency)]),
         *([] if result.dependence is None else [_dependence(result.dependence)]),
         Padding(Text(_context_bits_meaning(result)), (0, 1)),
@@ -434,6 +438,6 @@ def _(result: Demonstrated) -> RenderableType:
 def _breakdowns(title: str, breakdowns: dict[str, Breakdown]) -> Table:
     rows = [
         (name, f"{breakdown.positions:,}", f"{breakdown.loss.value:.3f}", *with_interval(breakdown.top1, ".1%"))
-        for name, breakdown in breakdowns.items()
+        for name, breakdown in islice(breakdowns.items(), MOST_GROUPS)
     ]
     return draw_table((title, "hidden", "loss", "top-1", "95 % interval"), rows, numbers=(1, 2, 3, 4))

@@ -9,7 +9,7 @@ nothing at all where something is hidden.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import exp, inf, log
@@ -106,7 +106,13 @@ def evaluate(
     tokens = restore_hidden(lm, examples, text, limit, batch)
     counts = _training_counts(lm, dataset, sample)
     evaluated = summarize_tokens(model, data, tokens, counts, len(text.ids) / text.bytes)
-    evaluated = replace(evaluated, dependence=measure_dependence(lm, examples, limit, batch))
+    groups = dataset.document_groups("valid")
+    evaluated = replace(
+        evaluated,
+        dependence=measure_dependence(lm, examples, limit, batch),
+        by_language=_by_group(groups["language"], tokens),
+        by_source=_by_group(groups["source"], tokens),
+    )
     if consistency:
         evaluated = replace(evaluated, consistency=measure_consistency(lm, examples))
     return evaluated if plot is None else _draw_calibration(evaluated, plot)
@@ -230,7 +236,7 @@ def _calibration(tokens: RestoredTokens) -> Calibration | None:
     return measure_calibration(tokens.confidences[masked].clip(0, 1), right, tokens.documents[masked])
 
 
-def _by(names: tuple[str, ...], groups: NDArray[np.int8], tokens: RestoredTokens) -> dict[str, Breakdown]:
+def _by(names: Sequence[str], groups: NDArray[np.int8] | Integers, tokens: RestoredTokens) -> dict[str, Breakdown]:
     """The figures of each group that has a hidden token."""
     breakdowns = {}
     for number, name in enumerate(names):
@@ -239,6 +245,17 @@ def _by(names: tuple[str, ...], groups: NDArray[np.int8], tokens: RestoredTokens
             top1 = share_figure(tokens.ranks[inside] < 1, tokens.documents[inside])
             breakdowns[name] = Breakdown(positions=int(inside.sum()), loss=loss, top1=top1)
     return breakdowns
+
+
+def _by_group(groups: Sequence[str | None], tokens: RestoredTokens) -> dict[str, Breakdown]:
+    """The figures of documents of the same group, most hidden tokens first; nothing where all are of one."""
+    names = sorted({name for name in groups if name is not None})
+    if len(names) < 2:
+        return {}
+    places = {name: place for place, name in enumerate(names)}
+    numbers = np.array([-1 if name is None else places[name] for name in groups], dtype=np.int64)
+    breakdowns = _by(names, numbers[tokens.documents], tokens)
+    return dict(sorted(breakdowns.items(), key=lambda item: -item[1].positions))
 
 
 def _shown_kinds(shown_ids: Integers, targets: Integers, mask: int) -> NDArray[np.int8]:

@@ -72,7 +72,7 @@ class Pretraining:
     curriculum: Curriculum
     masking: MaskingSchedule | None
     marking: Marking = field(default_factory=Marking)  # what is hidden whole
-    sampling: Sampling | None = None  # languages that are more alike in size than the text has them
+    sampling: Sampling | None = None  # languages more alike in size than the text has them, or sources in a mixture
 
     @classmethod
     def of(cls, dataset: Dataset, recipe: Recipe, seed: int = 0) -> Pretraining:
@@ -82,7 +82,7 @@ class Pretraining:
         masking = masking_for(settings, curriculum)
         if masking is not None and masking.needs_sentinels:
             dataset = dataset.with_sentinels(sentinels_for(masking, settings.lengths.longest))
-        sampling = None if settings.smoothing is None else Sampling(dataset.languages("train"), settings.smoothing)
+        sampling = _sampling(dataset, settings.smoothing)
         phrases = () if settings.phrases is None else read_phrases(settings.phrases)
         marking = marking_for(dataset, masking, "train", phrases)
         return cls(recipe, dataset, seed, curriculum, masking, marking, sampling)
@@ -272,6 +272,14 @@ def pretrain(
     )
 
 
+def _sampling(dataset: Dataset, smoothing: float | None) -> Sampling | None:
+    """Languages as a recipe smooths them, or sources in the proportions that the data was prepared with."""
+    if smoothing is not None:
+        return Sampling(dataset.languages("train"), smoothing)
+    mix = dataset.mix()
+    return None if mix is None else Sampling(mix[0], weights=mix[1])
+
+
 def say_what_is_unusual(pretraining: Pretraining) -> None:
     """A line each: another tokenizer than was published, languages that are one, what is hidden whole by lists."""
     dataset, family = pretraining.dataset, pretraining.recipe.family
@@ -281,7 +289,7 @@ def say_what_is_unusual(pretraining: Pretraining) -> None:
             f"[yellow]{family} was published with a {published} tokenizer, and {dataset.path} has a {kind} one: "
             f"for the published method, prepare with --tokenizer {published}[/]"
         )
-    if pretraining.sampling is not None and len(names := dataset.manifest["languages"]) == 1:
+    if pretraining.recipe.settings.smoothing is not None and len(names := dataset.manifest["languages"]) == 1:
         say(
             f"[yellow]{dataset.path} has one language, {names[0]}: there is nothing to sample; "
             "for one language there is --recipe roberta[/]"

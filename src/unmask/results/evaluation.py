@@ -79,6 +79,8 @@ class Evaluated:
     unigram_loss: float  # the baseline that knows only how frequent each token is
     by_kind: dict[str, Breakdown]  # masked, random, kept; of XLNet nothing, which is what it sees there
     by_frequency: dict[str, Breakdown]
+    by_language: dict[str, Breakdown] = field(default_factory=dict)  # where the data says it, most hidden tokens first
+    by_source: dict[str, Breakdown] = field(default_factory=dict)  # where there are several: names of the mix, or files
     dependence: Dependence | None = None  # of models that predict one after another too
     calibration: Calibration | None = None  # none where nothing was shown as the mask
     consistency: Consistency | None = None  # where asked for

@@ -34,6 +34,7 @@ from unmask.tokens.store.dataset import SPLITS
 from unmask.tokens.store.documents import read_documents
 from unmask.tokens.store.languages import balanced_texts, check_languages, write_languages
 from unmask.tokens.store.manifest import MANIFEST, fingerprint_of, write_manifest
+from unmask.tokens.store.mixture import check_mix, parse_mix, write_mix
 from unmask.tokens.store.readme import data_readme
 from unmask.tokens.store.shards import SHARD_TOKENS, write_array
 from unmask.tokens.tokenizer.load import load_tokenizer, save_tokenizer, vocabulary_of
@@ -69,6 +70,7 @@ class PrepareSettings:
     spacy: str | None = None  # a spaCy pipeline that marks entities, and noun chunks as phrases
     segmenter: str | None = None  # module:function, from a text to its words; none: the tokenizer's own words
     languages: str | None = None  # what a document's language is the name of, its file or its folder; none: unknown
+    mix: str | None = None  # sources with their weights, wiki=2,law=1; none: as the text has them
     rules: RuleSettings | None = None  # what changes texts or leaves them out; none: the repair of Unicode alone
 
     def __post_init__(self) -> None:
@@ -99,6 +101,9 @@ def prepare(
         named_segmenter(settings.segmenter)
     target = out.resolve()
     found = find_sources(sources)
+    mix = parse_mix(settings.mix) if settings.mix else {}
+    if mix:
+        check_mix(mix, [source.name for source in found])
     _check_free(out, overwrite)
     # With what is written on the way, a data directory takes about the bytes of its text: 0.98 for English.
     check_writable(out, beside=True, needed=estimate_text_bytes(found))
@@ -126,6 +131,9 @@ def prepare(
         if settings.languages is not None:
             splits = [folder / split for split in SPLITS]
             facts["languages"] = write_languages(folder / "documents", splits, settings.languages)
+        if mix:
+            write_mix(folder / "documents" / "train", folder / "train", mix)
+            facts["mix"] = mix
         (folder / "README.md").write_text(data_readme(facts), encoding="utf-8")
         manifest = write_manifest(folder, facts)
     warning = held_out_warning(corpus.counts["train"], corpus.counts["valid"])

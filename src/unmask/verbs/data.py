@@ -28,6 +28,7 @@ def prepare(
     spacy: str | None = None,
     segmenter: str | None = None,
     languages: str | None = None,
+    mix: str | None = None,
     filters: str = "none",
     language: str | None = None,
     mask_personal: bool = False,
@@ -63,6 +64,7 @@ def prepare(
         spacy: A spaCy pipeline that marks entities, and noun chunks as phrases (pip install 'unmask[spacy]').
         segmenter: What cuts text into words, if not the tokenizer: module:function, such as jieba:cut.
         languages: Tell languages by file (en.txt, de.txt) or folder, for xlm-r; the tokenizer learns from all alike.
+        mix: Proportions in which sources are trained on, by the names of files or folders: wiki=2,law=1.
         filters: Rules that drop documents and lines: web (gopher, c4 and fineweb), dclm, boilerplate or names of rules,
             with commas between; -NAME takes one out: web,-c4-curly-brackets. docs/corpus.md has the table.
         language: Keep the documents in these languages, en or en,de; any keeps all, and which it is with each.
@@ -109,6 +111,7 @@ def prepare(
         spacy=spacy,
         segmenter=segmenter,
         languages=languages,
+        mix=mix,
         overwrite=overwrite,
         asked_rules=request,
         engine=Engine(kind=engine, processes=processes, ray_address=ray_address),

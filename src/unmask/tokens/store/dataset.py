@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unmask.errors import BadInput, Damaged
-from unmask.records import SPAN_KINDS, Integers, Vocabulary
+from unmask.records import SPAN_KINDS, Integers, Reals, Vocabulary
 from unmask.tokens.spans.marked import Spans
 from unmask.tokens.store.documents import read_documents, sample_documents
 from unmask.tokens.store.languages import read_languages
 from unmask.tokens.store.manifest import check_sizes, fingerprint_of, read_manifest
+from unmask.tokens.store.mixture import read_groups, read_mix
 from unmask.tokens.store.shards import Shards
 
 if TYPE_CHECKING:  # a process that reads tokens needs no tokenizer, which loads transformers
@@ -126,6 +127,14 @@ class Dataset:
     def languages(self, name: str) -> Integers:
         """The language of each document of a split, as a place in the manifest's list of them."""
         return read_languages(self.path, self.manifest, _check_split(name))
+
+    def mix(self) -> tuple[Integers, Reals] | None:
+        """Of each training document its source's number in the mixture, and the weight of each; none without one."""
+        return read_mix(self.path, self.manifest)
+
+    def document_groups(self, name: str) -> dict[str, list[str | None]]:
+        """The source of each document of a split, and its language where that was told."""
+        return read_groups(self._documents(name), self.manifest.get("mix", ()))
 
     def sample(self, name: str, characters: int) -> list[str]:
         """About so many characters of whole documents, from places all over a split: the same each time."""

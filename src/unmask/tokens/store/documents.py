@@ -44,6 +44,14 @@ def read_texts_with_language(folder: Path) -> Iterator[tuple[str, str | None]]:
         yield from zip(texts, batch.column("language").to_pylist() if kept else [None] * len(texts), strict=True)
 
 
+def read_origins(folder: Path) -> Iterator[tuple[str, str | None]]:
+    """The source of each document of a split and its language, where that is kept."""
+    for batch in _record_batches(folder, "source", "language"):
+        sources = batch.column("source").to_pylist()
+        kept = "language" in batch.schema.names
+        yield from zip(sources, batch.column("language").to_pylist() if kept else [None] * len(sources), strict=True)
+
+
 def sample_documents(folder: Path, characters: int) -> Iterator[str]:
     """The beginnings of up to eight row groups, evenly spaced: nothing else of the corpus is read."""
     import pyarrow.parquet as pq
