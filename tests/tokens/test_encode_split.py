@@ -89,7 +89,7 @@ def test_without_spans_nothing_of_them_is_there(data: Path) -> None:
     assert not {"entities", "phrases", "spacy"} & set(dataset.manifest["settings"])
     assert "spans" not in (data / "README.md").read_text() == data_readme(dataset.manifest)
     (table,) = (data / "documents" / "train").iterdir()
-    assert pq.read_schema(table).names == ["text", "source", "line"]
+    assert pq.read_schema(table).names == ["text", "source", "line", "number"]
 
 
 def test_a_gazetteer_that_cannot_be_read_is_named_before_the_text_is_read(tmp_path: Path) -> None:
