@@ -227,9 +227,7 @@ def test_a_text_is_shown_by_the_tokenizer_of_a_name_and_weights_are_not_fetched_
             unmask.show(name, "The king.", revision=revision)
 
 
-def test_an_index_is_added_to_and_searched_by_the_revision_it_was_made_with_and_no_other(
-    hub: Hub, tmp_path: Path
-) -> None:
+def test_an_index_is_used_by_the_revision_it_was_made_with_and_no_other(hub: Hub, tmp_path: Path) -> None:
     texts, more, index = tmp_path / "texts.txt", tmp_path / "more.jsonl", tmp_path / "index"
     texts.write_text("The king sees the garden.\n", encoding="utf-8")
     more.write_text('{"id": "sea", "text": "The sea at night."}\n', encoding="utf-8")
