@@ -42,6 +42,8 @@ def _answer_notes(test: JudgedAnswers) -> list[str]:
         lines.append(f"{test.empty:,} test questions without words are left out.")
     if test.examples < FEW:
         lines.append(f"Only {test.examples:,} test questions: each of them moves the figures by more than a point.")
+    if test.calibration_error is not None:
+        lines.append(f"How sure it is and how often it is right differ by {test.calibration_error:.1%} on average.")
     if test.errors:
         lines.append(f"The {len(test.errors)} surest errors are in tuned.json, to be read: some may be the file's.")
     return lines

@@ -57,6 +57,7 @@ class JudgedAnswers:
     answerable: int
     answerable_f1: Figure
     answerable_exact: Figure
+    calibration_error: float | None = None  # the mean gap between how sure it is and how often it is exactly right
     unanswerable_right: Figure | None  # no answer said where there is none; none where all have one
     baselines: tuple[JudgedAnswerBaseline, ...]
     errors: tuple[AnswerError, ...]  # the twenty surest

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from unmask.tasks.answer.choosing import best_threshold, choose_span
+from unmask.tasks.answer.choosing import (
+    best_threshold,
+    calibrated_probability,
+    choose_span,
+    fit_answer_temperature,
+)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -36,3 +41,16 @@ def test_the_threshold_is_the_best_of_all(seed: int) -> None:
 
     best = max(score(threshold) for threshold in [-99.0, 99.0, *(odds + 1e-9)])
     assert score(best_threshold(odds, answered, none)) == pytest.approx(best)
+
+
+def test_the_temperature_makes_answers_as_likely_right_as_they_are() -> None:
+    draw = np.random.default_rng(0)
+    true_odds = draw.normal(0.5, 1.5, 20_000)
+    right = (draw.random(20_000) < 1 / (1 + np.exp(-true_odds))).astype(float)
+    too_sure = np.log(1 / (1 + np.exp(-3 * true_odds)))
+    temperature = fit_answer_temperature(too_sure, right)
+    assert temperature == pytest.approx(3.0, rel=0.05)
+    said = np.array([calibrated_probability(float(each), temperature) for each in too_sure[:200]])
+    assert np.abs(said - 1 / (1 + np.exp(-true_odds[:200]))).max() < 0.02
+    assert fit_answer_temperature(too_sure, np.ones_like(right)) == 1.0
+    assert 0 <= calibrated_probability(-1e30, 1.0) < 1e-9 and calibrated_probability(0.0, 1.0) <= 1

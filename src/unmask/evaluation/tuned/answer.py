@@ -29,6 +29,7 @@ from unmask.results import Answered, AnswerError, Figure, JudgedAnswerBaseline, 
 from unmask.tasks.answer.answerer import Answerer
 from unmask.tasks.answer.official import exact_match, normalised, word_f1
 from unmask.tasks.answer.questions import QuestionExample, QuestionExamples
+from unmask.tasks.classify.calibration import sureness_error
 from unmask.tasks.tune import TunedRun
 
 ERRORS = 20  # the surest of them
@@ -117,6 +118,7 @@ def judged_questions(
         answerable=int(has_answer.sum()),
         answerable_f1=answered[1],
         answerable_exact=answered[0],
+        calibration_error=sureness_error(np.array([each.probability for each in answers]), scores[:, 0] > 0),
         unanswerable_right=None if has_answer.all() else _mean_figures(scores, paragraphs, ~has_answer)[0],
         baselines=tuple(_baseline(name, said, questions, paragraphs) for name, said in ways.items()),
         errors=tuple(surest_answer_errors(questions, answers, scores)),

@@ -1,21 +1,21 @@
 """A tuned model that answers questions: what evaluation measures and what `predict` says are this one object.
 
-In: a model directory that tuning wrote. Out: answers. `task.json` has the threshold above which there is none, and how
-long an answer may be.
+In: a model directory that tuning wrote. Out: answers. `task.json` has the threshold above which there is none, how
+long an answer may be, and the temperature.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, isfinite
+from math import isfinite
 from pathlib import Path
 
 from transformers import AutoModelForQuestionAnswering
 
 from unmask.errors import BadInput, Damaged
 from unmask.results import Answered, Prediction
-from unmask.tasks.answer.choosing import BestStretch
+from unmask.tasks.answer.choosing import BestStretch, calibrated_probability
 from unmask.tasks.answer.rows import QuestionRows, long_question, read_rows
 from unmask.tasks.answer.validation import choices_of, chosen_characters
 from unmask.tasks.tuned_model import Line, TaskCard, TunedModel, read_card
@@ -56,7 +56,7 @@ class Answerer(TunedModel):
     def answer(self, questions: Sequence[str], contexts: Sequence[str]) -> list[Answered]:
         """Answer questions about contexts."""
         rows = read_rows(self.reader, questions, contexts)
-        threshold = self.card.threshold
+        threshold, temperature = self.card.threshold, self.card.temperature or 1.0
         answers = []
         for number, choice in enumerate(self.choose(rows)):
             start, end = chosen_characters(rows, number, choice)
@@ -67,8 +67,8 @@ class Answerer(TunedModel):
                     answer=contexts[number][start:end] if given else None,
                     start=start if given else None,
                     end=end if given else None,
-                    probability=exp(choice.best if given else choice.none),
-                    no_answer=None if threshold is None else exp(choice.none),
+                    probability=calibrated_probability(choice.best if given else choice.none, temperature),
+                    no_answer=None if threshold is None else calibrated_probability(choice.none, temperature),
                     tokens_read=rows.tokens(number),
                     windows=int(rows.rows.windows[number]),
                 )

@@ -6,7 +6,9 @@ all others and beside no answer at all:
     p(token) = Σ_windows softmax over all windows        P(first … last) ∝ p_begin(first) · p_end(last)
     p(none)  = that of the window that speaks least for none, for where the answer is not, none is said rightly
 
-A question has no answer where the odds of that are above a threshold, which is chosen on dev.
+A question has no answer where the odds of that are above a threshold, which is chosen on dev. What is given as the
+probability of an answer is how likely it is right: the odds of the above to the power of 1 / temperature, by which the
+held-out answers that are right, and those that are not, are likeliest.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, logsumexp
 
 from unmask.records import Reals
 
 NEVER = -1e30  # the logarithm of nothing, which can be computed with
+TEMPERATURES = (0.05, 20.0)  # that are looked among
 
 
 class BestStretch(NamedTuple):
@@ -55,6 +59,37 @@ def choose_span(begins: Reals, ends: Reals, none: tuple[float, float] | None, lo
     nothing = NEVER if none is None else sum(none)
     total = float(logsumexp([*totals, nothing]))
     return BestStretch(first, first + size, best - total, nothing - total)
+
+
+def calibrated_probability(log_probability: float, temperature: float) -> float:
+    """How likely an answer is right, from how likely it is chosen, in nats.
+
+    >>> calibrated_probability(float(np.log(0.9)), 2.0)
+    0.75
+    """
+    odds = log_odds(np.array([log_probability])) / temperature
+    return round(float(expit(odds)[0]), 12)
+
+
+def log_odds(log_probabilities: Reals) -> Reals:
+    """The logarithms of odds, from those of probabilities; a probability of 1 is the greatest below it."""
+    logs = np.minimum(log_probabilities, -1e-12)
+    odds: Reals = logs - np.log(-np.expm1(logs))
+    return odds
+
+
+def fit_answer_temperature(log_probabilities: Reals, right: Reals) -> float:
+    """The temperature at which it is likeliest which answers are right; 1 where all are, or none."""
+    if not len(right) or right.min() == right.max():
+        return 1.0
+    odds = log_odds(log_probabilities)
+
+    def loss(log_temperature: float) -> float:
+        scaled = odds / np.exp(log_temperature)
+        return float(np.logaddexp(0.0, np.where(right > 0, -scaled, scaled)).mean())
+
+    best = minimize_scalar(loss, bounds=tuple(np.log(TEMPERATURES)), method="bounded")
+    return float(np.exp(best.x))
 
 
 def best_threshold(odds: Reals, answered: Reals, unanswered: Reals) -> float:

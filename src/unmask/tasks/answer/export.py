@@ -1,6 +1,7 @@
 """A model that answers as a directory that stock transformers loads offline, with what asking it takes beside it.
 
-In: a learner, and what was held out, on which the threshold is chosen. Out: `model/`, whole or not there, with a card.
+In: a learner, and what was held out, on which threshold and temperature are chosen. Out: `model/`, whole or not there,
+with a card.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from torch.nn import Module
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from unmask.tasks.answer.answerer import AnswerCard
-from unmask.tasks.answer.validation import AnswerValidation, threshold_for
+from unmask.tasks.answer.validation import AnswerValidation, temperature_for, threshold_for
 from unmask.tasks.write_model import write_tuned_model
 from unmask.training.job import FinishedRun
 
@@ -27,11 +28,11 @@ def export_answerer(
     tokenizer: PreTrainedTokenizerFast,
     start: Path,
 ) -> None:
-    """Write the model, its tokenizer, its README and what asking it takes, with the threshold that dev chooses."""
+    """Write the model, its tokenizer, its README and what asking it takes, calibrated on what is held out."""
     assert isinstance(learner, PreTrainedModel)
-    if held_out.nullable:
-        scores = held_out.scores(learner, np.arange(len(held_out.questions)))
-        card = replace(card, threshold=threshold_for(scores))
+    scores = held_out.scores(learner, np.arange(len(held_out.questions)))
+    threshold = threshold_for(scores) if held_out.nullable else None
+    card = replace(card, threshold=threshold, temperature=temperature_for(scores, threshold))
     write_tuned_model(learner, finished_run, card, tokenizer, answerer_readme(card, start, finished_run))
 
 
@@ -56,6 +57,7 @@ Tuned by unmask {description["unmask"]}: the stretch of a context that answers a
 | held-out F1 of words | {figures["f1"]:.1%} |
 | held-out exact match | {figures["exact"]:.1%} |
 | no answer | {none} |
+| temperature | {card.temperature or 1.0:.3f}, of the odds that an answer is right |
 
 ```python
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer

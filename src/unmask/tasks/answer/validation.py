@@ -18,7 +18,7 @@ from unmask.objectives.answering import span_logits
 from unmask.records import Integers, Reals
 from unmask.results import FigureTitle
 from unmask.tasks.answer.batches import question_batch
-from unmask.tasks.answer.choosing import NEVER, BestStretch, best_threshold, choose_span
+from unmask.tasks.answer.choosing import NEVER, BestStretch, best_threshold, choose_span, fit_answer_temperature
 from unmask.tasks.answer.official import exact_match, word_f1
 from unmask.tasks.answer.questions import QuestionExample
 from unmask.tasks.answer.rows import QuestionRows
@@ -48,28 +48,36 @@ class AnswerValidation:
         """F1 and exact match on everything, or on an even sample of about so many tokens."""
         assert isinstance(learner, PreTrainedModel)
         every = 1 if limit is None else max(1, self.tokens // max(1, limit))
-        scores = self.scores(learner, np.arange(0, len(self.questions), every), world)
+        scores = self.scores(learner, np.arange(0, len(self.questions), every), world)[:, :4]
         answers = scores[:, 0] <= (threshold_for(scores) if self.nullable else np.inf)
         f1, exact = (np.where(answers, scores[:, side], scores[:, 3]).mean() for side in (1, 2))
         return {"f1": float(f1), "exact": float(exact)}
 
     def scores(self, learner: PreTrainedModel, numbers: Integers, world: World = ALONE) -> Reals:
-        """N 4: the odds of no answer, F1 and exact match of the best stretch, and what no answer scores."""
-        scores = np.zeros((len(numbers), 4))
+        """N 6: the odds of no answer, F1 and exact match of the best stretch, what no answer scores; log p of both."""
+        scores = np.zeros((len(numbers), 6))
         nullable, longest = self.nullable, self.longest
         for place, choice in choices_of(learner, self.rows, numbers, nullable=nullable, longest=longest, world=world):
             question = self.questions[int(numbers[place])]
             answers = [answer.text for answer in question.answers]
             text = chosen_text(self.rows, int(numbers[place]), choice, question.context)
-            scores[place] = choice.odds, word_f1(text, answers), exact_match(text, answers), not answers
+            measured = word_f1(text, answers), exact_match(text, answers), not answers
+            scores[place] = choice.odds, *measured, choice.best, choice.none
         if world.size > 1:
-            scores = np.array(world.total(*scores.ravel().tolist())).reshape(-1, 4)
+            scores = np.array(world.total(*scores.ravel().tolist())).reshape(-1, 6)
         return scores
 
 
 def threshold_for(scores: Reals) -> float:
     """The odds of no answer above which none is given, best for the F1 of these scores."""
     return best_threshold(scores[:, 0], scores[:, 1], scores[:, 3])
+
+
+def temperature_for(scores: Reals, threshold: float | None) -> float:
+    """The temperature at which these answers, given or not as the threshold has it, are as likely right as they are."""
+    given = scores[:, 0] <= (np.inf if threshold is None else threshold)
+    right, said = (np.where(given, scores[:, one], scores[:, other]) for one, other in ((2, 3), (4, 5)))
+    return fit_answer_temperature(said, right)
 
 
 @torch.no_grad()

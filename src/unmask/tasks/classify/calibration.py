@@ -118,8 +118,11 @@ def calibration_error(probabilities: Reals, true: Flags) -> float:
     >>> calibration_error(np.array([[0.8, 0.2]] * 5), np.array([[True, False]] * 4 + [[False, True]])).__round__(6)
     0.0
     """
-    sureness = probabilities.max(1)
-    right = true[np.arange(len(true)), probabilities.argmax(1)]
+    return sureness_error(probabilities.max(1), true[np.arange(len(true)), probabilities.argmax(1)])
+
+
+def sureness_error(sureness: Reals, right: Flags) -> float:
+    """The same, from how sure each answer is and whether it is right."""
     bins = np.minimum((sureness * BINS).astype(int), BINS - 1)
     counts = np.bincount(bins, minlength=BINS)
     gaps = np.bincount(bins, weights=sureness - right, minlength=BINS)
