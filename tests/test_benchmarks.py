@@ -36,6 +36,7 @@ SCRIPTS = (
     "long_texts",
     "memory",
     "overhead",
+    "pages",
     "policies",
     "precision",
     "samples",

@@ -94,15 +94,20 @@ def labelled(count: int, seed: int) -> str:
 
 
 @pytest.fixture(scope="session")
-def intent(make_model: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def intent_start(make_model: Callable[..., Path]) -> Path:
+    """What the tuned run started from."""
+    return make_model("bert", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.1)
+
+
+@pytest.fixture(scope="session")
+def intent(intent_start: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tuned run that was judged."""
     folder = tmp_path_factory.mktemp("intent")
     files = {name: folder / f"{name}.jsonl" for name in ("train", "dev", "test")}
     for number, file in enumerate(files.values()):
         file.write_text(labelled(40, number), encoding="utf-8")
-    start = make_model("bert", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.1)
     parts = {"dev": files["dev"], "test": files["test"]}
-    unmask.tune("classify", start, files["train"], out=folder / "intent", epochs=2, precision="float32", **parts)
+    unmask.tune("classify", intent_start, files["train"], out=folder / "intent", epochs=2, precision="float32", **parts)
     return folder / "intent"
 
 

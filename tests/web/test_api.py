@@ -19,8 +19,8 @@ PLAIN = ["The king sees the garden in winter.", "Nobody likes the dog."]
 
 
 @pytest.fixture(scope="module")
-def server(serving: Any, make_model: Any, intent: Path, index: Path, data: Path) -> Iterator[Any]:
-    with serving(make_model("bert"), intent, index, data) as server:
+def server(serving: Any, make_model: Any, intent: Path, intent_start: Path, index: Path, data: Path) -> Iterator[Any]:
+    with serving(make_model("bert"), intent, index, data, intent_start) as server:
         yield server
 
 
@@ -41,6 +41,9 @@ def test_every_figure_is_the_command_lines_to_the_digit(
     assert scored == printed("score", model, *PLAIN, "--tokens")
     assert server.answers("/api/embed", model=id, texts=PLAIN) == printed("embed", model, *PLAIN)
     assert server.answers("/api/predict", model="intent", texts=PLAIN) == printed("predict", intent, *PLAIN)
+    (why,) = server.answers("/api/explain", model="intent", text=PLAIN[1], changes=2)
+    (wanted,) = printed("explain", intent, PLAIN[1], "--changes", 2)
+    assert why == wanted | {"start": server.get("/api/places").json["places"][4]["id"]}
     shown = server.answers("/api/show", model="data", text=PLAIN[0], all=True, seed=3, epoch=2)
     assert shown == printed("show", data, PLAIN[0], "--all", "--seed", 3, "--epoch", 2)
     for by in ("bm25", "dense", "fused"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -122,6 +123,7 @@ def _of_kind(phrases: Phrases, kind: str) -> Sequence[str] | None:
     return phrases.get(kind) if isinstance(phrases, Mapping) else phrases or None
 
 
+@lru_cache(maxsize=4)  # a copy takes a tenth of a second, and its boundaries another
 def _with_sentinels(tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
     """The tokenizer with sentinels, a copy if it has too few."""
     from copy import deepcopy

@@ -9,23 +9,26 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmask.errors import BadInput, UnmaskError
 from unmask.results import Embedded, Searched
+from unmask.runs.directory import DESCRIPTION
 from unmask.web.batching import Answerer, BatchWorker, Load
 from unmask.web.limits import Limits
 from unmask.web.places import INDEX, Place, Served
 from unmask.web.questions import (
     EmbedQuestion,
+    ExplainQuestion,
     FillQuestion,
     GrowQuestion,
     PredictQuestion,
     ScoreQuestion,
     SearchQuestion,
 )
+from unmask.web.untrusted import own_json
 
 if TYPE_CHECKING:  # what is heavy is loaded when it is needed
     from transformers import PreTrainedTokenizerFast
@@ -210,6 +213,32 @@ class Answering:
             return [written] if isinstance(written, BadInput) else written
 
         return await self.alone(place, write)
+
+    async def explain(self, question: ExplainQuestion) -> Answers:
+        """Which words of a text mattered for its label; the model that the classifier started from must be served."""
+        place = self.served.able(question.model, "predict")
+        await self._check(place, [question.text, question.pair or ""], costly=True)
+        start = self.start_of(place)
+        if start is None:
+            raise BadInput(
+                f"{place.id}: what could stand in the place of words is said by the model that it started from; "
+                "serve that too"
+            )
+
+        def explain() -> Answers:
+            line = question.text if question.pair is None else (question.text, question.pair)
+            settings = question.model_dump(include={"label", "changes"})
+            return list(self.model(place).explain_each([line], **settings))
+
+        answers = await self.alone(place, explain)
+        return [each if isinstance(each, BadInput) else asdict(each) | {"start": start.id} for each in answers]
+
+    def start_of(self, place: Place) -> Place | None:
+        """The place of the model that a tuned one started from; another path than those served is not followed."""
+        description = own_json(place.path, DESCRIPTION)
+        places = description.get("places") if isinstance(description, dict) else None
+        path = places.get("model") if isinstance(places, dict) else None
+        return self.served.of_path(Path(path)) if isinstance(path, str) and "\0" not in path else None
 
     async def _check(self, place: Place, texts: Sequence[str], *, costly: bool = False) -> None:
         await asyncio.to_thread(self.check_tokens, place, texts, costly=costly)

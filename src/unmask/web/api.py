@@ -72,6 +72,11 @@ def _add_questions(router: APIRouter, answering: Answering) -> None:
         """Ask a tuned model: labels, entities, answers, how alike texts are."""
         return answer_list(await answering.predict(question))
 
+    @router.post("/explain", response_model=q.ExplainAnswers)
+    async def explain(question: q.ExplainQuestion) -> JSONResponse:
+        """Tell which words of a text mattered for the label of a classifier."""
+        return answer_list(await answering.explain(question))
+
     @router.post("/search", response_model=q.SearchAnswers)
     async def search(question: q.SearchQuestion) -> JSONResponse:
         """Find the passages of an index that answer a query."""
@@ -173,6 +178,7 @@ def describe_place(answering: Answering, place: Place) -> q.ServedPlace:
         state="there" if place.is_there else "vanished",
         task=str(card["task"]) if "task" in card else None,
         pair=card.get("pair_field") is not None,
+        explains=card.get("task") == "classify" and answering.start_of(place) is not None,
     )
     if "search" in place.abilities:
         settings = own_json(place.path, INDEX)

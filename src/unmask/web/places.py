@@ -170,6 +170,7 @@ class Served:
         return place
 
     def of_path(self, path: Path) -> Place | None:
-        """The place whose model stands at a path, if it is served."""
+        """The place that stands at a path, or whose model does, if it is served."""
         wanted = path.resolve()
-        return next((each for each in self.places.values() if each.model and each.model.resolve() == wanted), None)
+        places = (each for each in self.places.values() if each.model is not None)
+        return next((each for each in places if wanted in (each.path.resolve(), each.model.resolve())), None)  # type: ignore[union-attr]

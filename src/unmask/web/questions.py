@@ -224,7 +224,7 @@ class ServedPlace(BaseModel):
     state: Literal["there", "vanished"]
     task: str | None = None  # of a tuned model
     pair: bool = False  # whether it takes pairs of texts
-    writes: str | None = None  # by diffusion, where that is how it was trained
+    explains: bool = False  # whether it can be told which words mattered for its labels
     encoder: str | None = None  # of an index: the id of its model, where that is served
     head: str | None = None  # of an index: dense or sparse
 

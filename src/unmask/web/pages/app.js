@@ -9,7 +9,7 @@ import { Search } from './search.js';
 import { Tuned } from './tuned.js';
 
 const VIEWS = { hide: ['Hide', Hide], fill: ['Fill', Fill], grow: ['Grow', Grow], runs: ['Runs', Runs], tuned: ['Tuned', Tuned], search: ['Search', Search] };
-const THEMES = { 'light dark': 'Theme: as the system', light: 'Theme: light', dark: 'Theme: dark' };
+const THEMES = { 'light dark': 'Theme: auto', light: 'Theme: light', dark: 'Theme: dark' };
 
 function themeNow() {
   try { return localStorage.getItem('theme') || 'light dark'; } catch { return 'light dark'; }

@@ -1,6 +1,6 @@
 // Fill: words blanked by a click, the likeliest in their place, two models side by side.
 import { html } from './vendor/preact.js';
-import { able, Bars, chosen, Choice, Empty, number, Page, percent, PlaceChoice, Problem, quote, Table, Take, useAnswer, useFragment } from './parts.js';
+import { able, Bars, chosen, Choice, Empty, number, Page, percent, PlaceChoice, Problem, quote, Table, Take, useAnswer, useFragment, Why } from './parts.js';
 
 const USUAL = { model: '', other: '', text: 'Paris is the capital of France.', blanks: '', word: '', why: '', top: '8' };
 const BLANK = /\[MASK(?::word)?\]/;
@@ -25,14 +25,6 @@ function marked(text, places) {
   return [...parts, text.slice(from)];
 }
 
-function Why({ explained }) {
-  const most = Math.max(...explained.words.map(word => Math.abs(word.relevance)), 1e-9);
-  const sign = value => `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(2)}`;
-  return html`<div><h3>Which words mattered for “${explained.answer.join(' … ')}”</h3>
-    <p class="why">${explained.words.map((word, at) => html`<span key=${at} class=${word.relevance < 0 ? 'against' : ''} style=${{ '--w': Math.abs(word.relevance) / most }}><small>${sign(word.relevance)}</small>${word.word} </span>`)}</p>
-    <p class="soft small">Nats: above 0 a word made the answer likelier than others in its place would (${explained.replacements} were tried for each); a double line stands below those that spoke against it.</p></div>`;
-}
-
 function Agreement({ agreement }) {
   const rows = agreement.fillings.map(filling => [filling.words.join(' … '), filling.probability == null ? '–' : percent(filling.probability), number(filling.log_probability, 2)]);
   const alone = agreement.independent;
@@ -41,16 +33,17 @@ function Agreement({ agreement }) {
     <${Table} caption="Fillings of all blanks at once, by their joint probability" heads=${['words', 'joint', 'nats']} rows=${rows} numbers=${[1, 2]} /></div>`;
 }
 
-function Filled({ place, answer, busy, error, text }) {
+function Filled({ place, answer, busy, error, index, scale }) {
   const filled = answer?.answers[0];
   const problem = error || filled?.error || '';
   return html`<div class=${busy ? 'busy' : ''} aria-live="polite"><h2>${place.name}</h2><${Problem} text=${problem} />
     ${filled && !filled.error && html`<p class="sentence">${marked(filled.completed, filled.places)}</p>
       ${filled.independent && filled.independent !== filled.completed && html`<p class="small"><span class="soft">Each blank on its own would say:</span> ${filled.independent}</p>`}
-      ${filled.blanks.map((guesses, at) => html`<div key=${at}><h3>${filled.blanks.length > 1 ? `Blank ${at + 1}` : 'The likeliest'}</h3>
-        <${Bars} label=${`Candidates of blank ${at + 1}`} pick=${1} rows=${guesses.map(guess => ({ name: guess.token, value: guess.probability, text: percent(guess.probability, guess.probability < 0.01 ? 2 : 1) }))} /></div>`)}
+      <div class="blanks">${filled.blanks.map((guesses, at) => html`<div key=${at}><h3>${filled.blanks.length > 1 ? `Blank ${at + 1}` : 'The likeliest'}</h3>
+        <${Bars} label=${`Candidates of blank ${at + 1}`} pick=${scale} rows=${guesses.map(guess => ({ name: guess.token, value: guess.probability, text: percent(guess.probability, guess.probability < 0.01 ? 2 : 1) }))} /></div>`)}</div>
       ${filled.agreements.map((agreement, at) => html`<${Agreement} key=${at} agreement=${agreement} />`)}
-      ${filled.explained.map((explained, at) => html`<${Why} key=${at} explained=${explained} />`)}
+      ${filled.explained.map((explained, at) => html`<${Why} key=${at} answer=${explained.answer.join(' … ')} words=${explained.words} tried=${explained.replacements} />`)}
+      ${index && html`<p class="small"><a href=${`#search?index=${index.id}&query=${encodeURIComponent(filled.completed)}`}>Passages of ${index.name} that say something like this</a></p>`}
       ${filled.notes.map(note => html`<p class="soft small">${note}</p>`)}`}</div>`;
 }
 
@@ -73,6 +66,8 @@ export function Fill({ places }) {
     const now = blanks.includes(at) ? blanks.filter(each => each !== at) : [...blanks, at].sort((a, b) => a - b);
     set({ blanks: now.join(',') || 'none' });
   };
+  // one scale for every blank of both models, so that bars compare
+  const scale = Math.max(0.05, ...[one, two].flatMap(asked => asked.answer?.answers[0].blanks ?? []).flat().map(guess => guess.probability));
   const command = `unmask fill ${quote(place.name)} ${quote(text)} --top ${state.top}${state.why ? ' --explain' : ''}`;
   const answers = () => [[place, one], [other, two]].filter(([each]) => each).map(([each, asked]) => [each, asked.answer?.answers[0]]).filter(([, filled]) => filled?.blanks);
   return html`<${Page} title="What a model fills in" lead="Click words to blank them. The bars say what the model would put there; several blanks agree on what they say together.">
@@ -88,7 +83,7 @@ export function Fill({ places }) {
       <label class="check"><input type="checkbox" checked=${!!state.why} onChange=${event => set({ why: event.target.checked ? '1' : '' })} />Which words mattered</label>
     </div>
     ${!question && html`<p class="notice">Nothing is blanked yet: click a word above, or write [MASK] into the text.</p>`}
-    ${question && html`<section class="pair"><${Filled} place=${place} ...${one} text=${text} />${other && html`<${Filled} place=${other} ...${two} text=${text} />`}</section>`}
+    ${question && html`<section class="pair"><${Filled} place=${place} ...${one} index=${able(places, 'search')[0]} scale=${scale} />${other && html`<${Filled} place=${other} ...${two} scale=${scale} />`}</section>`}
     <${Take} name="fill" command=${command}
       rows=${() => [['model', 'blank', 'token', 'probability', 'pieces'], ...answers().flatMap(([each, filled]) => filled.blanks.flatMap((guesses, at) => guesses.map(guess => [each.name, at + 1, guess.token, guess.probability, guess.pieces])))]}
       picture=${() => ({ title: text, parts: answers().flatMap(([each, filled]) => [{ kind: 'text', serif: true, text: `${each.name}: ${filled.completed}` }, ...filled.blanks.map((guesses, at) => ({ kind: 'bars', title: `blank ${at + 1}`, rows: guesses.map(guess => ({ name: guess.token, value: guess.probability, text: percent(guess.probability) })) }))]) })} />

@@ -41,7 +41,7 @@ export function Grow({ places }) {
       <${Field} id="prefix" label="Behind (or nothing)"><input id="prefix" value=${state.prefix} onInput=${event => set({ prefix: event.target.value })} /><//>
       <${Choice} id="length" label="Tokens" value=${state.length} onChange=${length => set({ length })} options=${['16', '32', '64', '128'].map(value => ({ value }))} />
       <${Choice} id="steps" label="Steps" value=${state.steps} onChange=${steps => set({ steps })} options=${['4', '8', '16', '32', '64'].map(value => ({ value }))} />
-      <${Choice} id="order" label="Order" value=${state.order} onChange=${order => set({ order })} options=${[{ value: '', label: 'as it was trained' }, { value: 'random', label: 'random' }, { value: 'confidence', label: 'the surest first' }]} />
+      <${Choice} id="order" label="Order" value=${state.order} onChange=${order => set({ order })} options=${[{ value: '', label: 'as trained' }, { value: 'random', label: 'random' }, { value: 'confidence', label: 'the surest first' }]} />
       <${Field} id="seed" label="Seed"><input id="seed" type="number" min="0" value=${state.seed} onInput=${event => set({ seed: event.target.value })} /><//>
       <button type="button" class="primary" disabled=${grown.busy} onClick=${() => write({})}>${grown.busy ? 'Writing …' : 'Write'}</button>
       <button type="button" disabled=${grown.busy} onClick=${() => write({ seed: String(Math.trunc(+state.seed || 0) + 1) })}>Another</button>

@@ -96,10 +96,10 @@ export function Facts({ rows }) {
 
 export function Table({ caption, heads, rows, numbers = [], chosen: at }) {
   const kind = place => numbers.includes(place) ? 'number' : '';
-  return html`<div class="scroll" tabindex="0" role="region" aria-label=${caption}><table><caption>${caption}</caption>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${caption}><table class=${heads.length > 3 ? 'stack' : ''}><caption>${caption}</caption>
     <thead><tr>${heads.map((head, place) => html`<th scope="col" class=${kind(place)}>${head}</th>`)}</tr></thead>
     <tbody>${rows.map((row, line) => html`<tr key=${line} class=${line === at ? 'chosen' : ''}>${row.map((cell, place) => place === 0
-      ? html`<th scope="row" class=${kind(place)}>${cell}</th>` : html`<td class=${kind(place)}>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
+      ? html`<th scope="row" class=${kind(place)}>${cell}</th>` : html`<td class=${kind(place)} data-head=${heads[place]}>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
 export function Empty({ title, children, command }) {
@@ -146,4 +146,13 @@ export function useTitle(title) {
 export function Page({ title, lead, children }) {
   useTitle(title);
   return html`<h1>${title}</h1><p class="lead">${lead}</p>${children}`;
+}
+
+// The words of a text with what each did for an answer, in nats.
+export function Why({ answer, words, tried }) {
+  const most = Math.max(...words.map(word => Math.abs(word.relevance)), 1e-9);
+  const sign = value => `${value >= 0 ? '+' : '−'}${Math.abs(value).toFixed(2)}`;
+  return html`<div><h3>Which words mattered for “${answer}”</h3>
+    <p class="why">${words.map((word, at) => html`<span key=${at} class=${word.relevance < 0 ? 'against' : ''} style=${{ '--w': Math.abs(word.relevance) / most }}><small>${sign(word.relevance)}</small>${word.word} </span>`)}</p>
+    <p class="soft small">Nats: above 0 a word made the answer likelier than others in its place would (${tried} were tried for each); a double line stands below those that spoke against it.</p></div>`;
 }

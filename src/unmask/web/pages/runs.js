@@ -104,7 +104,7 @@ export function Runs({ places }) {
   const canvas = useRef(null);
   if (!all.length) return html`<${Page} title="How runs go" lead="Curves, live while a run trains."><${Empty} title="No run is served" command="unmask serve run other-run">Name runs when you start the server; those that are still being trained are followed.<//><//>`;
   const curves = runs.flatMap(run => run.curves);
-  const figures = [...new Map(curves.map(curve => [curve.name, curve.title]).reverse()).entries()].reverse();
+  const figures = curves.reduce((found, curve) => found.some(([name]) => name === curve.name) ? found : [...found, [curve.name, curve.title]], []);
   const figure = figures.some(([name]) => name === now.figure) ? now.figure : figures[0]?.[0];
   const series = runs.flatMap((run, place) => run.curves.filter(curve => curve.name === figure).map(curve => ({
     name: `${run.name}${curve.held_out ? ', held out' : ''}`, run: run.name, place, held_out: curve.held_out, percent: curve.percent, steps: curve.steps, x: now.across === 'steps' ? curve.steps : curve.tokens, y: curve.values })));

@@ -1,8 +1,8 @@
 // Tuned: what a tuned model says of a text, and how well it was judged to do.
 import { html, useEffect, useState } from './vendor/preact.js';
-import { able, ask, Bars, chosen, Empty, Facts, Field, number, Page, percent, PlaceChoice, Problem, quote, Table, Take, useAnswer, useFragment } from './parts.js';
+import { able, ask, Bars, chosen, Empty, Facts, Field, number, Page, percent, PlaceChoice, Problem, quote, Table, Take, useAnswer, useFragment, Why } from './parts.js';
 
-const USUAL = { model: '', text: '', pair: '', least: '0.5' };
+const USUAL = { model: '', text: '', pair: '', least: '0.5', why: '' };
 const figure = value => value ? `${percent(value.value)} (${percent(value.low)} to ${percent(value.high)})` : '–';
 const share = value => value && Math.abs(value.value) <= 1 ? figure(value) : value ? `${number(value.value)} (${number(value.low)} to ${number(value.high)})` : '–';
 
@@ -57,6 +57,7 @@ export function Tuned({ places }) {
   useEffect(() => { if (place) ask(`tuned/${place.id}`).then(found => { setDetail(found); setProblem(''); }).catch(error => setProblem(error.message)); }, [place?.id]);
   const ready = place && state.text.trim() && (!place.pair || state.pair.trim());
   const asked = useAnswer('predict', ready ? { model: place.id, texts: [state.text], ...(place.pair ? { pairs: [state.pair] } : {}) } : null, 200);
+  const why = useAnswer('explain', ready && state.why && place.explains ? { model: place.id, text: state.text, ...(place.pair ? { pair: state.pair } : {}), changes: 0 } : null, 400);
   if (!place) return html`<${Page} title="What a tuned model says" lead="Labels, with how sure it is, and how well it was judged to do."><${Empty} title="No tuned model is served" command="unmask serve intent">unmask tune classify run train.jsonl --test test.jsonl --out intent makes one.<//><//>`;
   const said = asked.answer?.answers[0];
   const least = Math.min(1, Math.max(0, +state.least || 0));
@@ -65,7 +66,9 @@ export function Tuned({ places }) {
     <div class="controls"><${Field} id="text" label="Text" wide><textarea id="text" rows="2" value=${state.text} onInput=${event => set({ text: event.target.value })}></textarea><//>
     ${place.pair && html`<${Field} id="pair" label="Second text" wide><textarea id="pair" rows="2" value=${state.pair} onInput=${event => set({ pair: event.target.value })}></textarea><//>`}</div>
     <section aria-live="polite" class=${asked.busy ? 'busy' : ''}><h2>${place.task === 'classify' ? 'Label' : 'Answer'}</h2><${Problem} text=${asked.error} />
-      ${said ? html`<${Said} said=${said} />` : html`<p class="soft">The answer appears here.</p>`}</section>
+      ${said ? html`<${Said} said=${said} />` : html`<p class="soft">The answer appears here.</p>`}
+      ${place.explains && html`<p><label class="check"><input type="checkbox" checked=${!!state.why} onChange=${event => set({ why: event.target.checked ? '1' : '' })} />Which words mattered</label></p>`}
+      <${Problem} text=${why.error || why.answer?.answers[0].error} />${why.answer?.answers[0].words && html`<${Why} answer=${why.answer.answers[0].label} words=${why.answer.answers[0].words} tried=${why.answer.answers[0].replacements} />`}</section>
     <${Problem} text=${problem || detail?.problem} />
     ${detail?.figures.length > 0 && html`<section><h2>On ${detail.examples} test examples</h2>
       <${Table} caption="Figures with their 95 % intervals, beside what simpler ways come to" heads=${['figure', 'this model', ...Object.keys(detail.figures[0].baselines)]} rows=${detail.figures.map(each => [each.name.replaceAll('_', ' '), share(each.value), ...Object.keys(detail.figures[0].baselines).map(name => share(each.baselines[name]))])} /></section>`}
