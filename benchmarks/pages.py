@@ -60,8 +60,10 @@ def served(run: Path) -> Iterator[dict[str, Any]]:
     line = [sys.executable, "-m", "unmask", "serve", str(run), "--port", "0", "--no-open", "--json"]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        yield json.loads(process.stdout.readline())
-        process.terminate()
+        try:
+            yield json.loads(process.stdout.readline())
+        finally:
+            process.terminate()
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -75,9 +77,9 @@ def line(name: str, seconds: list[float]) -> str:
     return f"{name:<34} median {middle:7.1f} ms   p95 {high:7.1f} ms   ({len(seconds)} requests)"
 
 
-def memory(client: Client) -> float:
+def memory(serving: dict[str, Any]) -> float:
     """Megabytes that the server has."""
-    text = client.ask("/api/metrics")[1].decode()
+    text = Client(serving).ask("/api/metrics")[1].decode()
     (value,) = (row.split()[1] for row in text.splitlines() if row.startswith("process_resident_memory_bytes "))
     return float(value) / 1e6
 
@@ -136,12 +138,11 @@ def together(serving: dict[str, Any], model: str, clients: int, seconds: float) 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(clients)]
     for thread in threads:
         thread.start()
-    watcher = Client(serving)
     time.sleep(seconds / 3)
-    before = memory(watcher)
+    before = memory(serving)
     for thread in threads:
         thread.join()
-    after = memory(watcher)
+    after = memory(serving)
     errors = sum(each.status != 200 for each in asked)
     print(f"{clients} clients for {seconds:.0f} s: {len(asked)} answers, {errors} errors, ", end="")
     print(f"memory {before:.0f} MB after a third, {after:.0f} MB in the end")

@@ -50,7 +50,8 @@ class Answering:
     served: Served
     limits: Limits
     load: Load = field(init=False)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: threading.Lock = field(default_factory=threading.Lock)  # of what is loaded, which takes a while
+    gate: threading.Lock = field(default_factory=threading.Lock)  # of the threads
     models: dict[str, Model] = field(default_factory=dict)
     workers: dict[str, BatchWorker] = field(default_factory=dict)
     tokenizers: dict[str, PreTrainedTokenizerFast] = field(default_factory=dict)
@@ -106,7 +107,7 @@ class Answering:
 
     async def ask(self, place: Place, kind: Hashable, items: list[Any], answerer: Answerer) -> Answers:
         """Have items answered by the thread of a place, with those of others that ask the same way."""
-        with self.lock:
+        with self.gate:
             if place.id not in self.workers:
                 self.workers[place.id] = BatchWorker(place.id, self.load, self.limits.together)
             worker = self.workers[place.id]

@@ -139,7 +139,8 @@ def bind(port: int) -> socket.socket:
     """A place to listen at, which only this machine reaches; any free one for 0."""
     if not 0 <= port < 1 << 16:
         raise BadInput(f"--port {port}: ports go from 0, any that is free, to 65535")
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # the protocol is named, for asyncio sends small answers at once only where it knows that it is TCP
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((ADDRESS, port))
