@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from unmask.console.layout import draw_page, draw_table, fact_line, next_command, title_line
-from unmask.quantities import format_bytes, format_count, format_duration
+from unmask.quantities import format_bytes, format_count, format_duration, with_interval
 from unmask.results import TokenizerSweep, VocabularySize
 from unmask.runs.commands import quoted_path
 
@@ -24,9 +24,11 @@ def draw_sweep(result: TokenizerSweep) -> RenderableType:
     least = min(row.operations_per_byte for row in result.sizes)
     rows = [_row(row, least) for row in result.sizes]
     languages = _languages(result)
+    best, doubt = _fewest_bits(result)
     return draw_page(
         title_line("Measured", result.data, f"{result.kind}, on {read} held out; {format_duration(result.seconds)}"),
         draw_table(HEADS, rows, numbers=tuple(range(1, len(HEADS)))),
+        *([_learnt(result)] if any(row.bits_per_byte for row in result.sizes) else []),
         *([languages] if languages is not None else []),
         Padding(
             Text(
@@ -37,8 +39,10 @@ def draw_sweep(result: TokenizerSweep) -> RenderableType:
         ),
         *(Padding(Text(note, style="yellow"), (0, 1)) for note in result.notes),
         fact_line("least cost", f"{result.cheapest:,} tokens"),
+        *([fact_line("fewest bits per byte", f"{best:,} tokens{doubt}")] if best else []),
         next_command(
-            f"unmask prepare … --tokenizer {result.kind} --vocab-size {result.cheapest} --out {_beside(result)}"
+            f"unmask prepare … --tokenizer {result.kind} --vocab-size {best or result.cheapest} "
+            f"--out {quoted_path(result.data.with_name(f'{result.data.name}-{best or result.cheapest}'))}"
         ),
     )
 
@@ -55,6 +59,14 @@ def _row(row: VocabularySize, least: float) -> tuple[str, ...]:
     )
 
 
+def _learnt(result: TokenizerSweep) -> RenderableType:
+    """Bits per byte after equal work, the fewest first."""
+    trained = [(row, row.bits_per_byte) for row in result.sizes if row.bits_per_byte is not None]
+    trained.sort(key=lambda pair: pair[1].value)
+    rows = [(f"{row.vocabulary:,}", f"{row.steps:,}", *with_interval(bits, ".4f")) for row, bits in trained]
+    return draw_table(("after equal work", "steps", "bits/byte", "95 % interval"), rows, numbers=(1, 2, 3))
+
+
 def _languages(result: TokenizerSweep) -> RenderableType | None:
     """Tokens per byte of each language under each size; the first one's order, the worst first."""
     shown = [each.language for each in result.sizes[0].languages][:WORST]
@@ -69,5 +81,11 @@ def _languages(result: TokenizerSweep) -> RenderableType | None:
     return draw_table(heads, rows, numbers=tuple(range(1, len(heads))))
 
 
-def _beside(result: TokenizerSweep) -> str:
-    return quoted_path(result.data.with_name(f"{result.data.name}-{result.cheapest}"))
+def _fewest_bits(result: TokenizerSweep) -> tuple[int | None, str]:
+    """The vocabulary whose model learnt most, and whether another one may have."""
+    trained = [(bits.value, bits.high, bits.low, row.vocabulary) for row in result.sizes if (bits := row.bits_per_byte)]
+    if not trained:
+        return None, ""
+    best = min(trained)
+    close = any(low <= best[1] for _, _, low, size in trained if size != best[3])
+    return best[3], "; intervals overlap: train longer, or on more text, to be sure" if close else ""

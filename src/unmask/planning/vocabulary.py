@@ -9,7 +9,7 @@ word would mean nothing where there are no spaces, and tokens per character litt
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -65,9 +65,18 @@ def sweep_sizes(text: str) -> tuple[int, ...]:
 
 
 def sweep_vocabularies(
-    dataset: Dataset, sizes: Sequence[int], *, kind: str | None = None, cased: bool = True, recipe: str = "mini"
+    dataset: Dataset,
+    sizes: Sequence[int],
+    *,
+    kind: str | None = None,
+    cased: bool = True,
+    recipe: str = "mini",
+    on_tokenizer: Callable[[PreTrainedTokenizerFast], None] = lambda tokenizer: None,
 ) -> TokenizerSweep:
-    """Train a tokenizer of each size on the training text, and measure all on the held-out text."""
+    """Train a tokenizer of each size on the training text, and measure all on the held-out text.
+
+    `on_tokenizer` is given the tokenizer of each row, in order.
+    """
     start = perf_counter()
     kind = kind or dataset.tokenizer_kind()
     if kind not in KINDS:
@@ -76,6 +85,7 @@ def sweep_vocabularies(
     if not held_out:
         raise BadInput(f"{dataset.path}: no document is held out to measure on; prepare it with a larger --valid")
     rows = [_measured(dataset.tokenizer(), held_out, recipe, current=True)]
+    on_tokenizer(dataset.tokenizer())
     notes: list[str] = []
     with task("Tokenizers", total=len(sizes)) as step:
         for size in sizes:
@@ -86,6 +96,7 @@ def sweep_vocabularies(
                 notes.append(str(error))
             else:
                 rows.append(_measured(trained, held_out, recipe))
+                on_tokenizer(trained)
             step(1)
     cheapest = min(rows, key=lambda row: row.operations_per_byte)
     return TokenizerSweep(

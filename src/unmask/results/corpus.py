@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from unmask.results.figures import Figure
+
 
 @dataclass(frozen=True, kw_only=True)
 class Decontaminated:
@@ -99,6 +101,8 @@ class VocabularySize:
     unknown: float  # the share of tokens that stand for what the vocabulary has no piece for
     parameters: int  # of the model
     operations_per_byte: float  # of text, in training
+    bits_per_byte: Figure | None = None  # of held-out text, where models were trained
+    steps: int | None = None  # that it was trained for, with as much work as the others
     languages: tuple[LanguageTokens, ...] = ()  # where they are kept; the one with most tokens for its bytes first
 
 

@@ -163,6 +163,7 @@ def tokenizer(
     kind: str | None = None,
     cased: bool = True,
     recipe: str = "mini",
+    train: str | None = None,
 ) -> TokenizerSweep:
     """Say how large a vocabulary should be, by tokens and cost per byte.
 
@@ -176,9 +177,14 @@ def tokenizer(
         kind: The kind of tokenizer: wordpiece, bpe or unigram; the data's own if not given.
         cased: Tell capitals from small letters.
         recipe: The model whose cost is counted, as for pretrain.
+        train: Train this model too, 60s or 5m for the first size and as much work for each, and say its bits per byte.
     """
     from unmask.planning.vocabulary import sweep_sizes, sweep_vocabularies
     from unmask.tokens.store.dataset import Dataset
 
-    sizes = sweep_sizes(sweep)
-    return sweep_vocabularies(Dataset.open(Path(data)), sizes, kind=kind, cased=cased, recipe=recipe)
+    dataset, sizes = Dataset.open(Path(data)), sweep_sizes(sweep)
+    if train is None:
+        return sweep_vocabularies(dataset, sizes, kind=kind, cased=cased, recipe=recipe)
+    from unmask.evaluation.vocabulary_race import parse_seconds, race_sizes
+
+    return race_sizes(dataset, sizes, parse_seconds(train), kind=kind, cased=cased, recipe=recipe)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Identifier = Callable[[str], tuple[str, float]]
 
-# Characters of each of the three stretches. Of 3,700 documents in 12 languages, 0.06 % come out otherwise than by 4,000.
+# Characters of each of the three stretches: 0.06 % of 3,700 documents in 12 languages come out otherwise by 4,000.
 FIRST_LOOK, SECOND_LOOK = 50, 300
 SURE = 0.8
 LEAST = 0.3  # the score below which nobody can say
