@@ -68,6 +68,13 @@ class Lost(UnmaskError):
     meaning = "a process of a run on many is gone; what was saved before is whole, --resume continues"
 
 
+class TooManyLosses(UnmaskError):
+    """More of a corpus could not be read than the user allows."""
+
+    code = 9
+    meaning = "more of a corpus could not be read than --max-losses allows; nothing was written but what was lost"
+
+
 class Interrupted(UnmaskError):
     """Stopped by Ctrl-C; the work so far is saved."""
 

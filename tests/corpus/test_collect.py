@@ -15,8 +15,10 @@ import pytest
 from unmask.corpus import collect, read_part
 from unmask.corpus.collect import CollectedCorpus, collect_corpus
 from unmask.corpus.engines.engine import Engine
+from unmask.corpus.parts import Part
+from unmask.corpus.read.find import TextSource
 from unmask.corpus.settings import CollectConfig
-from unmask.errors import BadInput, Refused
+from unmask.errors import BadInput, Refused, TooManyLosses
 
 TEXTS = [f"This is document number {number}, and it is long enough." for number in range(400)]
 
@@ -320,3 +322,47 @@ def test_spans_go_with_their_documents_and_their_column_is_there_only_with_them(
     assert marked["line"] == 8 and str(marked["text"])[span["start"] : span["end"]] == "New York"
     [told] = (tmp_path / "corpus" / "quarantine.jsonl").read_text().splitlines()
     assert json.loads(told)["reason"] == f"span 1 is from {begin} to 99, and the text has 30 characters"
+
+
+@pytest.mark.parametrize(("broken", "allowed"), [(10, 0.0), (11, 0.5), (11, 0.01)])
+def test_more_losses_than_are_allowed_are_an_error_of_their_own_and_allowing_them_reads_nothing_again(
+    tmp_path: Path, broken: int, allowed: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [json.dumps({"text": text}) for text in TEXTS[:50]] + ["broken"] * broken
+    (path := tmp_path / "a.jsonl").write_text("\n".join(lines))
+    config = CollectConfig(max_losses=allowed)
+    if broken <= 10 or allowed == 0.5:
+        assert collect_corpus([str(path)], tmp_path / "corpus", config=config).counts["malformed"] == broken
+        return
+    with pytest.raises(TooManyLosses, match=r"11 of 61 documents could not be read \(18\.0%\).*first .*a\.jsonl:51"):
+        collect_corpus([str(path)], tmp_path / "corpus", config=config)
+    assert not (tmp_path / "corpus").exists()
+    assert len((tmp_path / "corpus.quarantine.jsonl").read_text().splitlines()) == 11
+    monkeypatch.setattr(read_part, "CorpusReader", None)  # whoever reads, fails
+    assert collect_corpus([str(path)], tmp_path / "corpus", config=CollectConfig(max_losses=1)).counts["train"] > 40
+
+
+def test_files_that_vanish_are_cut_off_or_cannot_be_opened_are_losses_and_the_rest_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder := tmp_path / "in").mkdir()
+    write(folder / "a.txt", TEXTS[:100])
+    for name in ("b.txt", "c.jsonl"):
+        write(folder / name, TEXTS)
+    (folder / "d.txt.gz").write_bytes(gzip.compress("\n\n".join(TEXTS[100:200]).encode())[:-9])
+    cut = collect.cut_parts
+
+    def cut_and_lose(files: list[TextSource], size: int) -> list[Part]:
+        parts = cut(files, size)
+        (folder / "b.txt").unlink()
+        (folder / "c.jsonl").unlink()
+        (folder / "c.jsonl").mkdir()
+        return parts
+
+    monkeypatch.setattr(collect, "cut_parts", cut_and_lose)
+    result = collect_corpus([str(folder)], tmp_path / "corpus", part_bytes=20_000)
+    assert result.counts["read"] >= 195
+    told = [json.loads(line) for line in (result.path / "quarantine.jsonl").read_text().splitlines()]
+    reasons = {(Path(line["source"]).name, line["reason"]) for line in told}
+    assert ("b.txt", "No such file or directory") in reasons and ("c.jsonl", "Is a directory") in reasons
+    assert ("d.txt.gz", "breaks off (the compressed data is truncated)") in reasons

@@ -37,11 +37,13 @@ from unmask.corpus.removed import RemovedWriter
 from unmask.corpus.settings import CollectConfig
 from unmask.corpus.split import held_out
 from unmask.corpus.staged import KeptTwins, StagedPart, join_quarantines, staging, staging_place
-from unmask.errors import BadInput, Refused
+from unmask.errors import BadInput, Refused, TooManyLosses
 from unmask.files import whole_directory
 from unmask.progress import task
 from unmask.records import SPAN_KINDS, Flags, Integers, Reals
 from unmask.results import Decontaminated
+
+FEW = 10  # documents that may be unreadable, however small the corpus
 
 RunShingles = Callable[[Sequence[StagedPart]], object]  # has the shingles made that are wanted of parts
 
@@ -92,11 +94,13 @@ def collect_corpus(
     config: CollectConfig | None = None,
     engine: Engine | None = None,
     stage: Path | None = None,
+    known_as: Path | None = None,
     part_bytes: int | None = None,
 ) -> CollectedCorpus:
     """Read, clean, deduplicate and split; `out` is there when all of it is done, and not before.
 
-    `stage` is the folder for parts on the way, where whoever calls keeps one for longer than this.
+    `stage` is the folder for parts on the way, where whoever calls keeps one for longer than this, and `known_as` what
+    the user calls what is being made, if that is not `out`.
     """
     if stage is None:
         _check_absent(out)
@@ -107,11 +111,12 @@ def collect_corpus(
     files = [replace(file, encoding=config.encoding) for file in find_sources(sources, passed_over.__setitem__)]
     engine = engine or Engine()
     cut = cut_parts(files, part_bytes or part_size(files))
-    parts = _read_parts(cut, config, stage, out, engine)
+    parts = _read_parts(cut, config, stage, known_as or out, engine)
     counts = _sums(parts)
     digests = np.concatenate([np.empty((0, 2), np.uint64), *(read_digests(part.folder) for part in parts)])
     if not len(digests):
         raise BadInput(_nothing_left(files, counts, config, parts))
+    _check_losses(counts, config, parts, known_as or out)
     run = partial(_make_shingles, parts=dict(zip((part.folder for part in parts), cut, strict=True)), engine=engine)
     decision = _decide(digests, config, parts, run)
     kinds = {kind for part in parts for kind in part.summary.kinds}
@@ -176,6 +181,21 @@ def _duplicates(decision: Decision, config: CollectConfig) -> dict[str, int]:
     near = int(decision.near.sum())
     exact = int((~decision.stays).sum()) - near
     return {"duplicate": exact} | ({"near_duplicate": near} if config.near_duplicates is not None else {})
+
+
+def _check_losses(counts: dict[str, int], config: CollectConfig, parts: Sequence[StagedPart], out: Path) -> None:
+    """Refuse a corpus of which too much could not be read; what that was is written beside it."""
+    lost, total = counts["malformed"], counts["read"] + counts["malformed"]
+    if lost <= max(FEW, config.max_losses * total):
+        return
+    quarantine = out.with_name(f"{out.name}.{QUARANTINE}")
+    quarantine.unlink(missing_ok=True)
+    join_quarantines(parts, quarantine)
+    problem = next(filter(None, (part.problem for part in parts)), "")
+    raise TooManyLosses(
+        f"{lost:,} of {total:,} documents could not be read ({lost / total:.1%}), and --max-losses allows "
+        f"{config.max_losses:.1%}: first {problem}; all are in {quarantine}; the same command with a higher one goes on"
+    )
 
 
 def _check_absent(out: Path) -> None:

@@ -21,6 +21,7 @@ class CollectConfig:
     valid: float = 0.01  # the fraction held out for validation
     encoding: str = UTF8  # of what is not UTF-8 among text, JSONL, CSV, Markdown and HTML
     rules: RuleSettings | None = None  # what else changes texts, or leaves them out
+    max_losses: float = 0.01  # the share of documents that may be unreadable, and `FEW` always
     near_duplicates: float | None = None  # the similarity from which on a document is left out; none: only equal ones
 
     def __post_init__(self) -> None:
@@ -28,6 +29,8 @@ class CollectConfig:
             raise BadInput(f"valid is {self.valid}: give a fraction between 0 and 1, such as 0.01")
         if self.min_characters < 1:
             raise BadInput(f"min_characters is {self.min_characters}: give 1 or more")
+        if not 0 <= self.max_losses <= 1:
+            raise BadInput(f"max_losses is {self.max_losses}: give a fraction between 0 and 1, such as 0.01")
         if self.near_duplicates is not None and not 0.5 <= self.near_duplicates <= 1:
             raise BadInput(
                 f"near_duplicates is {self.near_duplicates}: give a similarity between 0.5 and 1, such as 0.8"

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from unmask.corpus.parquet_writer import SCHEMA
 from unmask.corpus.read_part import DOCUMENTS, QUARANTINE, REMOVED, PartSummary
 from unmask.corpus.removed import removed_rows
+from unmask.errors import TooManyLosses
 from unmask.records import Flags, Integers, Reals
 
 
@@ -30,6 +31,8 @@ def staging(path: Path) -> Iterator[Path]:
     path.mkdir(parents=True, exist_ok=True)
     try:
         yield path
+    except TooManyLosses:  # whoever allows more of them need not read again
+        raise
     except Exception:
         shutil.rmtree(path, ignore_errors=True)
         raise

@@ -60,6 +60,7 @@ class PrepareSettings:
     encoding: str = "utf-8"  # of what is not UTF-8
     min_characters: int = 20
     valid: float = 0.01
+    max_losses: float = 0.01  # the share of documents that may be unreadable
     near_duplicates: float | None = None  # the similarity from which on a document is left out; none: only equal ones
     tokenizer: str = "wordpiece"  # a kind to train, or a directory to take as it is
     vocab_size: int | None = None  # of a trained tokenizer; none is 16,384, or what the text allows
@@ -117,9 +118,10 @@ def prepare(
         encoding=settings.encoding,
         rules=settings.rules or RuleSettings(),
         near_duplicates=settings.near_duplicates,
+        max_losses=settings.max_losses,
     )
     with staging(staging_place(target)) as stage, whole_directory(target) as folder:
-        corpus = collect_corpus(sources, folder / "documents", config=config, engine=engine, stage=stage)
+        corpus = collect_corpus(sources, folder / "documents", config=config, engine=engine, stage=stage, known_as=out)
         for name in ("quarantine.jsonl", "removed.parquet"):
             if (folder / "documents" / name).exists():
                 (folder / "documents" / name).rename(folder / name)

@@ -23,6 +23,7 @@ def prepare(
     valid: float = 0.01,
     min_characters: int = 20,
     near_duplicates: float | None = None,
+    max_losses: float = 0.01,
     entities: Location | None = None,
     phrases: Location | None = None,
     spacy: str | None = None,
@@ -44,9 +45,9 @@ def prepare(
     """Make a data directory of raw text.
 
     Reads text (a paragraph per line, a blank line between documents), JSONL, CSV, parquet, Markdown and HTML, and with
-    pip install 'unmask[office]' PDF and docx, plain or compressed (.gz, .zst, .xz); cleans it, sets documents aside to
-    measure on, trains a tokenizer and encodes. JSONL may mark entities and phrases: "spans": [[start, end, "entity"]].
-    Interrupted, the same command goes on with what was not read yet.
+    pip install 'unmask[office]' PDF and docx, plain or compressed (.gz, .zst, .xz, .bz2); cleans it, sets documents
+    aside to measure on, trains a tokenizer and encodes. JSONL may mark entities and phrases, "spans": [[start, end,
+    "entity"]]. Interrupted, the same command goes on with what was not read yet.
 
     Args:
         sources: Files, folders, globs, - for standard input, or builtin: the documentation on this machine.
@@ -59,6 +60,7 @@ def prepare(
         valid: The fraction of documents held out to measure on.
         min_characters: Documents shorter than this are left out.
         near_duplicates: Leave documents out that are as similar as this to one that is kept, such as 0.8.
+        max_losses: The share of documents that may be unreadable (ten may in any case); above it the exit code is 9.
         entities: A file with an entity a line, to be marked in the text for the policy entity.
         phrases: A file with a phrase a line, to be marked in the text for the policy phrase.
         spacy: A spaCy pipeline that marks entities, and noun chunks as phrases (pip install 'unmask[spacy]').
@@ -106,6 +108,7 @@ def prepare(
         valid=valid,
         min_characters=min_characters,
         near_duplicates=near_duplicates,
+        max_losses=max_losses,
         entities=text_of(entities),
         phrases=text_of(phrases),
         spacy=spacy,

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
 import os
+import subprocess
+import sys
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +20,7 @@ PACK: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "zstd": zstandard.ZstdCompressor(write_checksum=True).compress,
     "xz": lzma.compress,
+    "bz2": bz2.compress,
 }
 DATA = os.urandom(200_000) + b"line after line\n" * 20_000
 
@@ -45,7 +50,7 @@ def test_a_truncated_file_gives_what_was_before_and_says_so(tmp_path: Path, comp
     (path := tmp_path / "file").write_bytes(packed[: int(len(packed) * kept)])
     data, problem, _ = taken_in(path, compression)
     assert DATA.startswith(data)
-    assert len(data) > 0.2 * kept * 200_000
+    assert len(data) > 0.2 * kept * 200_000 or compression == "bz2"  # whose blocks are of 900 kB
     assert problem == "breaks off (the compressed data is truncated)"
 
 
@@ -71,3 +76,38 @@ def test_an_empty_file_is_empty(tmp_path: Path) -> None:
     (path := tmp_path / "file").write_bytes(b"")
     for compression in (None, *PACK):
         assert taken_in(path, compression) == (b"", None, 0)
+
+
+BOMB = """
+import resource, sys
+from unmask.corpus.read import byte_reader
+from unmask.corpus.read.byte_reader import open_source
+byte_reader.UNSUSPECTED = 40 << 20
+from unmask.corpus.read.find import TextSource
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+with open_source(TextSource(sys.argv[1], "text", sys.argv[2])) as (content, stream):
+    size = 0
+    while data := content.read(1 << 20):
+        size += len(data)
+grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+print(size >> 20, grown >> 10, stream.problem)
+"""
+
+
+@pytest.mark.parametrize("compression", PACK)
+def test_a_bomb_takes_little_memory_and_ends_where_no_text_would(tmp_path: Path, compression: str) -> None:
+    compressor = {
+        "gzip": lambda: zlib.compressobj(wbits=31),
+        "zstd": lambda: zstandard.ZstdCompressor(level=19).compressobj(),
+        "xz": lambda: lzma.LZMACompressor(preset=0),
+        "bz2": lambda: bz2.BZ2Compressor(1),
+    }[compression]()
+    with (path := tmp_path / "bomb").open("wb") as file:
+        for _ in range(64):
+            file.write(compressor.compress(bytes(1 << 20)))
+        file.write(compressor.flush())
+    assert path.stat().st_size < 1 << 20
+    answer = subprocess.run([sys.executable, "-c", BOMB, path, compression], capture_output=True, text=True, check=True)
+    size, grown, problem = answer.stdout.split(" ", 2)
+    assert 8 <= int(size) <= 41 and int(grown) < 80
+    assert problem == "breaks off (it unpacks to more than 250 times its size, which text does not)\n"

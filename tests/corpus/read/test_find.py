@@ -30,7 +30,7 @@ def test_arguments_keep_their_order_and_a_file_is_read_once(tmp_path: Path) -> N
 
 
 def test_unknown_hidden_and_empty_files_in_a_folder_are_passed_over_and_told(tmp_path: Path) -> None:
-    touch(tmp_path, "a.txt", "a.odt", "Makefile", ".hidden.txt", ".git/b.txt", "a.txt.bz2", "sub/b.ODT", "old/a.tar.gz")
+    touch(tmp_path, "a.txt", "a.odt", "Makefile", ".hidden.txt", ".git/b.txt", "a.txt.lz4", "sub/b.ODT", "old/a.tar.gz")
     (tmp_path / "dangling.txt").symlink_to(tmp_path / "nowhere")
     (tmp_path / "linked").symlink_to(tmp_path / "sub")
     (tmp_path / "nothing.txt").touch()
@@ -42,7 +42,7 @@ def test_unknown_hidden_and_empty_files_in_a_folder_are_passed_over_and_told(tmp
         "Makefile": "no suffix",
         ".hidden.txt": "hidden",
         ".git": "hidden",
-        "a.txt.bz2": ".bz2",
+        "a.txt.lz4": ".lz4",
         "old/a.tar.gz": ".tar.gz",
         "dangling.txt": "broken link",
         "linked": "linked folder",

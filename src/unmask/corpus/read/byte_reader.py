@@ -1,11 +1,13 @@
 """The bytes of a source, decompressed and made UTF-8 on the way, and never held whole.
 
 A file that breaks off in the middle (a truncated download, a bad block) ends there: what was read before
-counts, and `ByteReader.problem` says what happened.
+counts, and `ByteReader.problem` says what happened. One that is made to fill memories is unpacked a piece at a time,
+and ends where it has become 250 times as long as it was: text does not.
 """
 
 from __future__ import annotations
 
+import bz2
 import io
 import lzma
 import sys
@@ -21,13 +23,36 @@ from unmask.corpus.read.encodings import Recoder, is_utf8
 from unmask.corpus.read.find import BINARY, TextSource
 from unmask.errors import BadInput
 
-CHUNK = 1 << 16  # one read of the disk; a zlib chunk of 64 KB holds at most 64 MB
+CHUNK = 1 << 16  # one read of the disk
 BUFFER = 1 << 20
+PIECE = 1 << 20  # bytes that are unpacked at a time
+ZSTD_INPUT = 1 << 10  # bytes that zstd is given at a time, for it takes no bound: they become at most 32 MB
+MEMORY = 256 << 20  # bytes that a decoder of xz may take
+RATIO, UNSUSPECTED = 250, 256 << 20  # times its size, and bytes, that a file may unpack to
 
-DECODERS: dict[str, Callable[[], Any]] = {
-    "gzip": lambda: zlib.decompressobj(wbits=31),
-    "zstd": lambda: zstandard.ZstdDecompressor().decompressobj(),
-    "xz": lzma.LZMADecompressor,
+
+def _unpack_zlib(frame: Any, data: bytes) -> Iterator[bytes]:
+    while (chunk := frame.decompress(data, PIECE)) or frame.unconsumed_tail:
+        yield chunk
+        data = frame.unconsumed_tail
+
+
+def _unpack_bounded(frame: Any, data: bytes) -> Iterator[bytes]:
+    yield frame.decompress(data, PIECE)
+    while not frame.eof and not frame.needs_input:
+        yield frame.decompress(b"", PIECE)
+
+
+def _unpack_zstd(frame: Any, data: bytes) -> Iterator[bytes]:
+    yield frame.decompress(data)
+
+
+# By compression: what unpacks one stream, how it gives pieces of what it is given, and how much it is given at a time.
+DECODERS: dict[str, tuple[Callable[[], Any], Callable[[Any, bytes], Iterator[bytes]], int]] = {
+    "gzip": (lambda: zlib.decompressobj(wbits=31), _unpack_zlib, CHUNK),
+    "zstd": (lambda: zstandard.ZstdDecompressor().decompressobj(), _unpack_zstd, ZSTD_INPUT),
+    "xz": (lambda: lzma.LZMADecompressor(memlimit=MEMORY), _unpack_bounded, CHUNK),
+    "bz2": (bz2.BZ2Decompressor, _unpack_bounded, CHUNK),
 }
 FAILURES = (OSError, EOFError, UnicodeError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 
@@ -41,7 +66,7 @@ class ByteReader(io.RawIOBase):
         self.problem: str | None = None
         self.bytes_read = 0  # bytes from the disk or the pipe
         self._read_chunk = read_chunk
-        self._chunks = self._plain() if compression is None else self._decompress(DECODERS[compression])
+        self._chunks = self._plain() if compression is None else self._decompress(*DECODERS[compression])
         self._recoder = recoder
         if recoder is not None:
             self._chunks = recoder.as_utf8(self._chunks)
@@ -72,16 +97,24 @@ class ByteReader(io.RawIOBase):
             self.bytes_read += len(data)
             yield data
 
-    def _decompress(self, decoder: Callable[[], Any]) -> Iterator[bytes]:
+    def _decompress(
+        self, decoder: Callable[[], Any], unpack: Callable[[Any, bytes], Iterator[bytes]], size: int
+    ) -> Iterator[bytes]:
         """One compressed stream after the other: files appended to each other are one file."""
-        frame = None
-        for data in self._plain():
-            while data:
-                frame = frame or decoder()
-                if chunk := frame.decompress(data):
-                    yield chunk
-                data = frame.unused_data if frame.eof else b""
-                frame = None if frame.eof else frame
+        frame, unpacked = None, 0
+        for chunk in self._plain():
+            for begin in range(0, len(chunk), size):
+                data = chunk[begin : begin + size]
+                while data:
+                    frame = frame or decoder()
+                    for piece in unpack(frame, data):
+                        unpacked += len(piece)
+                        if unpacked > max(UNSUSPECTED, RATIO * self.bytes_read):
+                            raise EOFError(f"it unpacks to more than {RATIO} times its size, which text does not")
+                        if piece:
+                            yield piece
+                    data = frame.unused_data if frame.eof else b""
+                    frame = None if frame.eof else frame
         if frame is not None:
             raise EOFError("the compressed data is truncated")
 

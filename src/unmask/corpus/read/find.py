@@ -43,9 +43,9 @@ FORMATS: dict[str, str] = {
 EXTRA_MODULES: dict[str, str] = {"pdf": "pypdf", "docx": "mammoth"}  # by format: what the extra office brings
 EXTRA_REMEDY = "pip install 'unmask[office]'"
 BINARY = {"parquet", *EXTRA_MODULES}  # formats that know their encoding
-COMPRESSIONS: dict[str, str] = {".gz": "gzip", ".zst": "zstd", ".xz": "xz"}
+COMPRESSIONS: dict[str, str] = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2"}
 # How many bytes of text a byte on disk gives, on the small side: Wikipedia is 2.6 times as large as its .gz.
-TEXT_SHARES = {"gzip": 2.5, "zstd": 2.5, "xz": 3.0, "pdf": 0.02, "docx": 0.1, "builtin": 0.1}
+TEXT_SHARES = {"gzip": 2.5, "zstd": 2.5, "xz": 3.0, "bz2": 3.0, "pdf": 0.02, "docx": 0.1, "builtin": 0.1}
 STDIN = "-"
 BUILTIN = "builtin"
 LONGEST_SUFFIX = 12  # characters; what is longer is part of a name: "notes.of last Monday"
