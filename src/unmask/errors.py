@@ -72,7 +72,7 @@ class TooManyLosses(UnmaskError):
     """More of a corpus could not be read than the user allows."""
 
     code = 9
-    meaning = "more of a corpus could not be read than --max-losses allows; nothing was written but what was lost"
+    meaning = "more of a corpus was unreadable than --max-losses allows; no data was written"
 
 
 class Interrupted(UnmaskError):
