@@ -167,6 +167,7 @@ ERRORS = {
     "Diverged",
     "NoSpace",
     "Lost",
+    "TooManyLosses",
     "Interrupted",
     "Terminated",
 }

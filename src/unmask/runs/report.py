@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from unmask.files import write_bytes, write_text
 from unmask.quantities import format_count, format_duration
@@ -21,46 +20,10 @@ from unmask.runs.commands import use_commands
 from unmask.runs.description import flatten_settings
 from unmask.runs.directory import FINAL
 from unmask.runs.history import HELD_OUT, History, Line, read_history, summarize_run
+from unmask.runs.page import html_cards, html_page, html_table
 from unmask.runs.tuned_report import tuned_sections
 
 PLOT, PAGE = "plot.png", "report.html"
-
-STYLE = """
-:root { --ink: #1f2933; --faint: #616e7c; --line: #e4e7eb; --ground: #f5f7fa; --accent: #3b6fb6; }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--ground); color: var(--ink);
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-main { max-width: 1100px; margin: 0 auto; padding: 40px 24px 64px; }
-header { display: flex; align-items: baseline; gap: 14px; flex-wrap: wrap; margin-bottom: 24px; }
-h1 { font-size: 30px; line-height: 1.2; margin: 0; letter-spacing: -0.01em; overflow-wrap: anywhere; }
-h2 { font-size: 13px; margin: 0 0 12px; color: var(--faint); text-transform: uppercase; letter-spacing: 0.06em; }
-.state { padding: 2px 12px; border-radius: 999px; font-size: 14px; font-weight: 600; color: #fff; background: #7b8794; }
-.finished { background: #2b8a3e; } .running { background: #1971c2; } .stopped { background: #b35900; }
-.damaged { background: #c92a2a; }
-.faint { color: var(--faint); }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(155px, 1fr)); gap: 12px; margin-bottom: 16px; }
-.card, section { background: #fff; border: 1px solid var(--line); border-radius: 12px; }
-.card { padding: 14px 18px; }
-.card b { display: block; font-size: 22px; line-height: 1.25; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.card span { color: var(--faint); font-size: 14px; }
-section { padding: 20px 24px; margin-bottom: 16px; }
-.two { display: grid; grid-template-columns: repeat(auto-fit, minmax(420px, 1fr)); gap: 16px; align-items: start; }
-.two section { margin-bottom: 0; } .two { margin-bottom: 16px; }
-svg { width: 100%; height: auto; display: block; }
-table { border-collapse: collapse; width: 100%; font-size: 15px; }
-th { text-align: left; font-weight: 500; color: var(--faint); vertical-align: top; padding-right: 20px; }
-td, th { padding: 5px 0; border-bottom: 1px solid var(--line); }
-tr:last-child td, tr:last-child th { border-bottom: 0; }
-td { overflow-wrap: anywhere; }
-.figures td, .figures th { text-align: right; padding-left: 16px; font-variant-numeric: tabular-nums; }
-.figures th:first-child, .figures td:first-child { text-align: left; padding-left: 0; }
-pre { background: var(--ground); border-radius: 8px; padding: 12px 14px; margin: 0 0 12px; font-size: 14px;
-  white-space: pre-wrap; overflow-wrap: anywhere; }
-pre:last-child { margin-bottom: 0; }
-summary { cursor: pointer; color: var(--faint); font-size: 13px; text-transform: uppercase; letter-spacing: 0.06em; }
-details table { margin-top: 12px; }
-@media (max-width: 560px) { .two { grid-template-columns: 1fr; } main { padding: 24px 12px; } }
-"""
 
 
 def write_report(path: Path, facts: Mapping[str, str] | None = None, *, going_on: bool = False) -> None:
@@ -77,32 +40,19 @@ def render_page(history: History, svg: str, facts: Mapping[str, str]) -> str:
     """The whole page."""
     run = summarize_run(history)
     shown = {name: value for name, value in history.description.items() if name not in ("figures", "uses", "example")}
-    name, settings = history.path.resolve().name, _html_table(flatten_settings(shown))
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(name)} · unmask</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<main>
-<header><h1>{escape(name)}</h1><span class="state {escape(run.state)}">{escape(run.state)}</span>
+    name, settings = history.path.resolve().name, html_table(flatten_settings(shown))
+    body = f"""<header><h1>{escape(name)}</h1><span class="state {escape(run.state)}">{escape(run.state)}</span>
 <span class="faint">{escape(run.recipe)} · {time.strftime("%Y-%m-%d %H:%M")}</span></header>
-<div class="cards">{"".join(_card(*card) for card in _headline_figures(run))}</div>
+{html_cards(_headline_figures(run))}
 <section>{svg}</section>
 <div class="two">
-<section><h2>What was trained, on what</h2>{_html_table(_description_rows(history, facts))}</section>
+<section><h2>What was trained, on what</h2>{html_table(_description_rows(history, facts))}</section>
 <section><h2>How to use it</h2>{_use(run, history)}</section>
 </div>
 {tuned_sections(history.path)}{adapted_sections(history)}
 <section><h2>On what is held out: always the same sample, in the end all of it</h2>{_validations(history)}</section>
-<section><details><summary>Every setting</summary>{settings}</details></section>
-</main>
-</body>
-</html>
-"""
+<section><details><summary>Every setting</summary>{settings}</details></section>"""
+    return html_page(name, body)
 
 
 def _headline_figures(run: RunStatus) -> Iterable[tuple[str, str]]:
@@ -114,10 +64,6 @@ def _headline_figures(run: RunStatus) -> Iterable[tuple[str, str]]:
     yield format_count(run.tokens), "tokens seen"
     yield f"{run.step:,}", f"of {run.steps:,} steps" if run.steps else "steps"
     yield format_duration(run.seconds), "spent on steps"
-
-
-def _card(figure: str, name: str) -> str:
-    return f'<div class="card"><b>{escape(figure)}</b><span>{escape(name)}</span></div>'
 
 
 def _description_rows(history: History, facts: Mapping[str, str]) -> dict[str, str]:
@@ -163,8 +109,3 @@ def _measured(history: History, titles: Sequence[FigureTitle], line: Line, prefi
         *("" if value is None else title.spelt(value) for title, value in values),
     ]
     return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-
-
-def _html_table(rows: Mapping[str, Any]) -> str:
-    cells = (f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in rows.items())
-    return f"<table>{''.join(cells)}</table>"

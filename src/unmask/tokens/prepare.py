@@ -28,6 +28,7 @@ from unmask.progress import task
 from unmask.records import SPAN_KINDS
 from unmask.results import Prepared
 from unmask.tokens.advice import held_out_warning, next_commands
+from unmask.tokens.data_report import write_data_report
 from unmask.tokens.encode_split import Finders, encode_split
 from unmask.tokens.spans.find import Finder, gazetteer_file, spacy_finders
 from unmask.tokens.store.dataset import SPLITS
@@ -136,9 +137,11 @@ def prepare(
         if mix:
             write_mix(folder / "documents" / "train", folder / "train", mix)
             facts["mix"] = mix
+        warning = held_out_warning(corpus.counts["train"], corpus.counts["valid"])
+        warnings = (warning,) if warning else ()
+        write_data_report(folder, facts, vocabulary_of(tokenizer), tokenizer.unk_token_id, warnings)
         (folder / "README.md").write_text(data_readme(facts), encoding="utf-8")
         manifest = write_manifest(folder, facts)
-    warning = held_out_warning(corpus.counts["train"], corpus.counts["valid"])
     return Prepared(
         path=out,
         files=corpus.files,
@@ -158,7 +161,7 @@ def prepare(
         languages_told=corpus.languages,
         decontaminated=corpus.decontaminated,
         near_duplicates=str(corpus.recall) if corpus.recall else None,
-        warnings=(warning,) if warning else (),
+        warnings=warnings,
         next=next_commands(out),
         fingerprint=fingerprint_of(manifest),
         seconds=perf_counter() - start,

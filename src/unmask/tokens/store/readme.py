@@ -34,6 +34,7 @@ alone, so it stays there when documents are added.
 | path | what it is |
 |---|---|
 | `manifest.json` | what was read and left out, the settings, the size and SHA-256 of every file |
+| `report.html` | the data for people: what was left out and why, lengths, sources, tokens, documents to read |
 | `documents/train/`, `documents/valid/` | the clean `text` with its `source`, its `line` and its `number` of all read |
 | `tokenizer/` | the tokenizer, for `AutoTokenizer.from_pretrained` of transformers 4.57 and 5 |
 | `train/`, `valid/` | the same documents in the same order, as tokens |
