@@ -24,6 +24,7 @@ from unmask.tokens.store.dataset import Dataset
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = (
     "ablation",
+    "adapting",
     "embedding",
     "explaining",
     "families",
@@ -75,7 +76,7 @@ def test_every_script_says_what_it_does(
     assert f"benchmarks/{script}.py" in (FOLDER / f"{script}.py").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["equal_operations", "time_to_loss", "samples", "scaling", "searching"])
+@pytest.mark.parametrize("name", ["adapting", "equal_operations", "time_to_loss", "samples", "scaling", "searching"])
 def test_their_examples_hold(name: str, part) -> None:
     ran = doctest.testmod(part(name))
     assert ran.attempted and not ran.failed

@@ -18,6 +18,7 @@ LEARNS_FROM = {
     "replaced": IN_PLACE,
     "replaced-disentangled": IN_PLACE,
     "spans": ["span"],
+    "retromae": IN_PLACE,
     "causal": [],
     "diffusion": ["diffusion"],
     "permuted": ["permutation"],

@@ -32,7 +32,7 @@ from unmask.objectives.text import TextObjective
 from unmask.training.checkpoint import load as load_checkpoint
 
 DETECTOR = "ElectraForPreTraining"
-FITTING = ("mlm", "replaced", "spans", "diffusion")  # that end with a model which the fixed masks measure
+FITTING = ("mlm", "replaced", "spans", "retromae", "diffusion")  # that end with a model which the fixed masks measure
 USUAL_RATE = "0.15"
 
 

@@ -19,6 +19,7 @@ from unmask.objectives.masked_permuted import MaskedPermutationLM
 from unmask.objectives.mlm import MLM
 from unmask.objectives.permuted import PermutationLM
 from unmask.objectives.replaced import DisentangledDetection, ReplacedTokenDetection
+from unmask.objectives.retromae import RetroMAE
 from unmask.objectives.seq2seq import Seq2Seq
 from unmask.objectives.spans import SpanBoundary
 from unmask.objectives.text import TextObjective
@@ -31,6 +32,7 @@ OBJECTIVES: dict[str, TextObjective[Any]] = {
         ReplacedTokenDetection(),
         DisentangledDetection(),
         SpanBoundary(),
+        RetroMAE(),
         Causal(),
         Diffusion(),
         PermutationLM(),

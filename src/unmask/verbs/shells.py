@@ -30,7 +30,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     ),
     "objective": (
         *("mlm", "replaced", "replaced-disentangled", "spans", "causal", "diffusion", "permuted", "masked-permuted"),
-        *("seq2seq",),
+        *("seq2seq", "retromae"),
     ),
     "init": ("informed", "vectors", "neighbours", "frequencies", "random"),
     "device": ("auto", "cuda", "mps", "cpu"),

@@ -129,9 +129,10 @@ def pretrain(
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         epochs: The budget in passes over the data.
-        objective: What is learnt, if not the recipe's own: mlm, spans (SBO), replaced (RTD), replaced-disentangled
-            (GDES), permuted (PLM), masked-permuted (MPNet), seq2seq (span-corruption), diffusion (MDLM), causal (CLM),
-            each by either name; "mlm 0.7, causal 0.3" mixes them, "causal until 0.25; mlm" lets one follow the other.
+        objective: What is learnt, if not the recipe's own: mlm, spans (SBO), retromae, replaced (RTD),
+            replaced-disentangled (GDES), permuted (PLM), masked-permuted (MPNet), seq2seq (span-corruption), diffusion
+            (MDLM), causal (CLM), each by either name; "mlm 0.7, causal 0.3" mixes them, "causal until 0.25; mlm" lets
+            one follow the other.
         policy: What is hidden: token (BERT's 80/10/10), word (whole-word masking), span (SpanBERT), ngram (DeBERTa),
             entity and phrase (ERNIE), collocation (PMI-masking), sentinel (T5's span corruption), permutation (XLNet's
             PLM), masked-permutation (MPNet), diffusion (MDLM, LLaDA); "span 0.7, token 0.3" mixes them, "token until
