@@ -104,3 +104,10 @@ def test_the_same_seed_shows_the_same(tokenizer):
 def test_an_empty_text_is_one_clear_line(tokenizer):
     with pytest.raises(BadInput, match="nothing to hide"):
         show_text(tokenizer, "", "token")
+
+
+def test_each_epoch_hides_anew_and_always_the_same(tokenizer):
+    shown = [show_text(tokenizer, TEXT, "token", seed=3, epoch=epoch) for epoch in range(6)]
+    assert shown[0] == show_text(tokenizer, TEXT, "token", seed=3)
+    assert shown == [show_text(tokenizer, TEXT, "token", seed=3, epoch=epoch) for epoch in range(6)]
+    assert len({each.pieces for each in shown}) > 3

@@ -68,11 +68,7 @@ def text_blocks(
 ) -> TextBlocks:
     """A text as one block, with the spans that the policy hides marked."""
     masking = parse_schedule(policy, rate)
-    if masking.needs_sentinels:
-        tokenizer = _with_sentinels(tokenizer)
-        vocabulary = sentinel_vocabulary(tokenizer)
-    else:
-        vocabulary = vocabulary_of(tokenizer)
+    tokenizer, vocabulary = _spoken(tokenizer, masking.needs_sentinels)
     blocks = _row(tokenizer, text, vocabulary)
     for kind in masking.span_kinds:
         if (kind_phrases := _of_kind(phrases, kind)) is None:
@@ -123,14 +119,16 @@ def _of_kind(phrases: Phrases, kind: str) -> Sequence[str] | None:
     return phrases.get(kind) if isinstance(phrases, Mapping) else phrases or None
 
 
-@lru_cache(maxsize=4)  # a copy takes a tenth of a second, and its boundaries another
-def _with_sentinels(tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
-    """The tokenizer with sentinels, a copy if it has too few."""
+@lru_cache(maxsize=8)  # a copy takes a tenth of a second, its boundaries another, and going over a vocabulary 10 ms
+def _spoken(tokenizer: PreTrainedTokenizerFast, sentinels: bool) -> tuple[PreTrainedTokenizerFast, Vocabulary]:
+    """The tokenizer that a policy speaks with, a copy where it takes sentinels, and its vocabulary."""
     from copy import deepcopy
 
+    if not sentinels:
+        return tokenizer, vocabulary_of(tokenizer)
     copy = deepcopy(tokenizer)
     add_sentinels(copy)
-    return copy
+    return copy, sentinel_vocabulary(copy)
 
 
 def _row(tokenizer: PreTrainedTokenizerFast, text: str, vocabulary: Vocabulary) -> Blocks:

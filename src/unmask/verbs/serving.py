@@ -22,8 +22,8 @@ SHORTEST = 16  # letters of a key
 def serve(*places: Location, port: int = 8765, open: bool = True) -> Iterator[Serving]:
     """Serve models and runs to a browser and to programs, on this machine.
 
-    Pages to see what masking hides, what a model fills in, how runs go and what tuned models say; and a JSON API under
-    /api (fill, score, embed, predict, search, show, grow) that OpenAPI describes, with the command line's figures. The
+    Pages to see what masking hides, what a model fills in, how runs go and what tuned models say; and a JSON API (fill,
+    score, embed, predict, explain, search, show, grow) that OpenAPI describes, with the command line's figures. The
     address that is printed opens once, and the browser is known from then on; programs send the key that is printed, or
     the one in UNMASK_KEY, as Authorization: Bearer KEY. Ctrl-C stops it. Needs pip install 'unmask[web]'.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -192,8 +193,6 @@ def describe_place(answering: Answering, place: Place) -> q.ServedPlace:
 
 
 def _encoder(answering: Answering, path: object) -> Place | None:
-    from pathlib import Path
-
     try:
         return answering.served.of_path(Path(path)) if isinstance(path, str) else None
     except (OSError, ValueError, RuntimeError):

@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from unmask.web.questions import MOST_TEXTS, MOST_WRITTEN
+
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
     """What one request, and all of them together, may take."""
 
     body: int = 256 << 10  # bytes of a request
-    texts: int = 64  # of a request
+    texts: int = MOST_TEXTS  # of a request
     tokens: int = 8_192  # of a request's texts together
     costly_tokens: int = 1_024  # the same where each token is asked about by itself: score, and which words mattered
-    written: int = 256  # tokens that are written, in all samples together
+    written: int = MOST_WRITTEN  # tokens that a model is asked to write
     waiting: int = 64  # requests that are computed or wait for it; more are sent away (503)
     together: int = 64  # texts of several requests that a model is asked at once
     seconds: float = 60.0  # until an answer; then the request is given up (504)

@@ -23,6 +23,7 @@ from unmask.results import (
 )
 
 MOST_TEXTS = 64
+MOST_WRITTEN = 256  # tokens
 LONGEST = 100_000  # characters of a text; tokens are counted besides
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9-]{1,60}$", description="what GET /api/places calls it")]
@@ -129,8 +130,8 @@ class GrowQuestion(Question):
 
     text: Annotated[str, Field(max_length=LONGEST, description="with gaps, or empty")] = ""
     prefix: Annotated[str, Field(max_length=10_000)] = ""
-    length: Annotated[int, Field(ge=1, le=256)] | None = None
-    steps: Annotated[int, Field(ge=1, le=256)] | None = None
+    length: Annotated[int, Field(ge=1, le=MOST_WRITTEN)] | None = None
+    steps: Annotated[int, Field(ge=1, le=MOST_WRITTEN)] | None = None
     temperature: Annotated[float, Field(ge=0, le=10)] = 1.0
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     order: Literal["random", "confidence"] | None = None

@@ -1,5 +1,5 @@
 // What every view is made of: state in the address, questions to the API, bars, a command to copy, files to keep.
-import { html, useEffect, useRef, useState } from './vendor/preact.js';
+import { html, useEffect, useState } from './vendor/preact.js';
 import { savePicture } from './picture.js';
 
 // The address: #view?name=value. What is not the usual value stands there, so a link is the view as it was.
@@ -137,14 +137,8 @@ export function Take({ name, command, rows, picture }) {
     <span class="soft small" role="status">${copied || 'The address of this page keeps what is set here.'}</span></div></footer>`;
 }
 
-export function useTitle(title) {
-  const head = useRef(null);
-  useEffect(() => { document.title = `${title} · unmask`; }, [title]);
-  return head;
-}
-
 export function Page({ title, lead, children }) {
-  useTitle(title);
+  useEffect(() => { document.title = `${title} · unmask`; }, [title]);
   return html`<h1>${title}</h1><p class="lead">${lead}</p>${children}`;
 }
 

@@ -35,6 +35,17 @@ function Reliability({ answers }) {
     <div class="columns" role="img" aria-label="How often right, by how sure; the same as the table above">${bins.map(bin => html`<i key=${bin.from} style=${{ '--h': `${100 * bin.right}%` }}></i>`)}</div></div>`;
 }
 
+// A text with its entities marked, each with its label and how sure the model is.
+function inText({ text, entities }) {
+  const parts = [];
+  let from = 0;
+  for (const each of entities) {
+    parts.push(text.slice(from, each.start), html`<mark>${text.slice(each.start, each.end)}</mark><small class="soft"> ${each.label} ${percent(each.probability, 0)} </small>`);
+    from = each.end;
+  }
+  return [...parts, text.slice(from)];
+}
+
 export function Said({ said }) {
   if (said.error) return html`<${Problem} text=${said.error} />`;
   const reading = `${said.tokens_read} tokens read in ${said.windows} ${said.windows === 1 ? 'window' : 'windows'}`;
@@ -43,7 +54,7 @@ export function Said({ said }) {
     return html`<p class="sentence">${said.labels.join(', ') || 'none of the labels'}</p><${Bars} label="Labels" pick=${1} rows=${rows.map(([name, value]) => ({ name, value, text: percent(value) }))} />
       <p class="soft small">${said.label_set ? `Cannot be ruled out: ${said.label_set.join(', ') || 'none'}. ` : ''}${reading}.</p>`;
   }
-  if (said.entities) return html`<p class="sentence">${said.entities.length ? said.entities.map(each => html`<mark>${each.text}</mark> <span class="soft small">${each.label ?? each.type ?? ''} </span>`) : 'no entities'}</p>`;
+  if (said.entities) return html`<p class="sentence">${inText(said)}</p><p class="soft small">${said.entities.length} ${said.entities.length === 1 ? 'entity' : 'entities'}; ${reading}.</p>`;
   const rows = Object.entries(said).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value));
   return html`<${Table} caption="What it says" heads=${['', '']} rows=${rows.map(([name, value]) => [name.replaceAll('_', ' '), String(value)])} />`;
 }
