@@ -65,7 +65,8 @@ def test_items_are_the_strings_of_json_the_cells_of_tables_and_the_lines_of_text
     (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n\n" + json.dumps("bare") + "\n")
     (tmp_path / "b.tsv").write_text("one\ttwo\nthree\t\n")
     (tmp_path / "c.txt").write_text("First line.\n\nSecond line.\n")
-    names = [str(tmp_path / name) for name in ("a.jsonl", "b.tsv", "c.txt")]
+    (tmp_path / "d.json").write_text(json.dumps({"data": [{"question": "Who sleeps?"}, "she"]}, indent=2))
+    names = [str(tmp_path / name) for name in ("a.jsonl", "b.tsv", "c.txt", "d.json")]
     assert [tuple(item) for item in read_items(names)] == [
         ("a.jsonl:1", "The cat sleeps."),
         ("a.jsonl:1", "a dog"),
@@ -76,6 +77,8 @@ def test_items_are_the_strings_of_json_the_cells_of_tables_and_the_lines_of_text
         ("b.tsv:2", "three"),
         ("c.txt:1", "First line.\n"),
         ("c.txt:3", "Second line.\n"),
+        ("d.json:1", "Who sleeps?"),
+        ("d.json:2", "she"),
     ]
 
 

@@ -17,7 +17,7 @@ import hashlib
 import io
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from unmask.corpus.overlap import RUN, SHORTEST, Runs
 from unmask.corpus.read.byte_reader import open_source
-from unmask.corpus.read.find import TextSource, find_sources
+from unmask.corpus.read.find import COMPRESSIONS, TextSource, find_sources
 from unmask.corpus.read.reader import read_source
 from unmask.corpus.rules.figures import CHARACTER
 from unmask.errors import BadInput
@@ -121,8 +121,8 @@ def _sums_before(counts: Sequence[int]) -> list[int]:
 
 
 def read_items(paths: Sequence[str]) -> list[Item]:
-    """The items of files: every string of a JSON line, every cell of a table, every line of a text."""
-    items = [item for path in paths for source in find_sources([path]) for item in _items_of(source)]
+    """The items of files: every string of a JSON line or file, every cell of a table, every line of a text."""
+    items = [item for source in _item_files(paths) for item in _items_of(source)]
     if not items:
         raise BadInput(f"--decontaminate {' '.join(paths)}: there is no text in it")
     return items
@@ -138,23 +138,35 @@ def held_out_items(paths: tuple[str, ...], digest: str) -> HeldOutItems:
 
 def items_digest(paths: Sequence[str]) -> str:
     """What the files of items are told by."""
-    sums = [
-        hashlib.sha256(Path(source.name).read_bytes()).hexdigest() for path in paths for source in find_sources([path])
-    ]
+    sums = [hashlib.sha256(Path(source.name).read_bytes()).hexdigest() for source in _item_files(paths)]
     return hashlib.sha256(" ".join(sums).encode()).hexdigest()
+
+
+def _item_files(paths: Sequence[str]) -> Iterator[TextSource]:
+    """What can be read as text, and JSON that is one value, as SQuAD's files are, which is no format of a corpus."""
+    for path in paths:
+        compression = COMPRESSIONS.get(Path(path).suffix.lower())
+        inner = Path(path).with_suffix("") if compression else Path(path)
+        if inner.suffix.lower() == ".json" and Path(path).is_file():
+            yield TextSource(path, "json", compression)
+        else:
+            yield from find_sources([path])
 
 
 def _items_of(source: TextSource) -> Iterator[Item]:
     name = Path(source.name).name
-    if source.format not in ("jsonl", "csv", "tsv", "text"):
+    if source.format not in ("json", "jsonl", "csv", "tsv", "text"):
         for record in read_source(source):
             if isinstance(record, Document):
                 yield Item(f"{name}:{record.line}", record.text)
         return
     with open_source(source) as (content, _):
         lines = io.TextIOWrapper(content, encoding="utf-8-sig", errors="replace")
-        if source.format in ("csv", "tsv"):
-            rows: Iterator[Any] = csv.reader(lines, delimiter="\t" if source.format == "tsv" else ",")
+        rows: Iterable[Any]
+        if source.format == "json":
+            rows = _strings(_parsed(lines.read()))
+        elif source.format in ("csv", "tsv"):
+            rows = csv.reader(lines, delimiter="\t" if source.format == "tsv" else ",")
         else:
             rows = (_parsed(line) if source.format == "jsonl" else line for line in lines)
         for number, row in enumerate(rows, start=1):
