@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from unmask.console.documents import document_counts
-from unmask.results import Prepared
+from unmask.console.documents import document_counts, rule_rows
+from unmask.results import Decontaminated, Prepared
 
 
 def test_every_count_has_words_and_a_reason_without_them_is_its_own_word() -> None:
@@ -23,6 +23,9 @@ def test_every_count_has_words_and_a_reason_without_them_is_its_own_word() -> No
         tokenizer="wordpiece",
         vocabulary=1,
         tokens={},
+        changed={"c4-javascript": 1_000},
+        languages_told={"en": 9, "de": 1},
+        decontaminated=Decontaminated(items=6, too_short=3, removed=4, touched=2, before=0.5, after=0.01),
         dropped={f"rule{n}": 3 - (n > 4) for n in range(10)},
         fingerprint="",
         seconds=0.0,
@@ -40,3 +43,10 @@ def test_every_count_has_words_and_a_reason_without_them_is_its_own_word() -> No
         "documents to train on": 6,
         "documents held out to measure on": 7,
     }
+    assert [*rule_rows(prepared)] == [
+        ("changed by c4-javascript", "1,000", ""),
+        ("languages told", "2", "en 9, de 1"),
+        ("held-out items", "6", "3 are too short"),
+        ("documents touched by one", "2", "8 words in a row"),
+        ("leak before, after", "50.00%", "1.00% of the items"),
+    ]

@@ -56,14 +56,13 @@ def document_counts(prepared: Prepared) -> Iterator[tuple[str, int]]:
                 yield f"  by {len(named) - MOST_RULES} other rules", sum(number for _, number in named[MOST_RULES:])
 
 
-def rule_counts(prepared: Prepared) -> Iterator[tuple[str, int, str]]:
-    """What rules changed and told, and how much of held-out items was there; with what is to be said of it."""
-    yield from (
-        (f"documents changed: {rule}", count, "") for rule, count in list(prepared.changed.items())[:MOST_RULES]
-    )
+def rule_rows(prepared: Prepared) -> Iterator[tuple[str, str, str]]:
+    """What rules changed and told, and how much of held-out items was there; each with what is to be said of it."""
+    changed = list(prepared.changed.items())[:MOST_RULES]
+    yield from ((f"changed by {rule}", f"{count:,}", "") for rule, count in changed)
     if prepared.languages_told:
-        yield "languages told", len(prepared.languages_told), spell_counts(prepared.languages_told, 3)
+        yield "languages told", f"{len(prepared.languages_told):,}", spell_counts(prepared.languages_told, 3)
     if (leak := prepared.decontaminated) is not None:
-        yield "held-out items", leak.items, f"{leak.too_short:,} too short to look for" if leak.too_short else ""
-        yield "documents touched", leak.touched, "they share 8 words in a row, and stay"
-        yield "leak, before → after", leak.removed, f"{leak.before:.2%} → {leak.after:.2%} of the items' words"
+        yield "held-out items", f"{leak.items:,}", f"{leak.too_short:,} are too short" if leak.too_short else ""
+        yield "documents touched by one", f"{leak.touched:,}", "8 words in a row"
+        yield "leak before, after", f"{leak.before:.2%}", f"{leak.after:.2%} of the items"

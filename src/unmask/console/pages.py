@@ -21,7 +21,7 @@ from rich.text import Text
 
 from unmask.console.adapting import draw_adapted
 from unmask.console.answering import draw_answered
-from unmask.console.documents import document_counts, first_names, office_hint, rule_counts
+from unmask.console.documents import document_counts, first_names, office_hint, rule_rows
 from unmask.console.examination import Verbatim, draw_examination
 from unmask.console.explaining import draw_explained_label
 from unmask.console.fate import draw_fate
@@ -137,7 +137,7 @@ def _(result: Prepared) -> RenderableType:
     if result.pages_without_text:
         rows.append(("pages without text", f"{result.pages_without_text:,}", "scanned, or blank"))
     rows += [(fate, f"{count:,}", "") for fate, count in document_counts(result)]
-    rows += [(name, f"{count:,}", detail) for name, count, detail in rule_counts(result)]
+    rows += rule_rows(result)
     rows += [(f"tokens in {split}", f"{count:,}", "") for split, count in result.tokens.items()]
     for split, kinds in result.spans.items():
         rows += [(f"spans in {split}: {kind}", f"{count:,}", "") for kind, count in kinds.items()]
