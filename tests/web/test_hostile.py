@@ -132,14 +132,14 @@ def test_scripts_in_texts_names_pieces_metrics_and_cards_are_inert(
             f"grow?prefix={words}&at={words}",
             words,
         ):
+            page.goto("about:blank")  # else only the fragment changes
             page.goto(f"{server.address}/#{fragment}")
-            page.reload()
             page.wait_for_selector("h1")
             page.wait_for_load_state("networkidle")
             assert page.evaluate("window.pwned") is None, fragment
             dangerous = "script:not([src]), iframe, object, base, meta[http-equiv], [onerror], [onload], [ontoggle]"
             assert page.locator(dangerous).count() == 0, fragment
-        assert [url for url in outside if not url.startswith(server.address)] == []
+        assert [url for url in outside if not url.startswith((server.address, "about:blank"))] == []
         assert blocked == []  # nothing even tried
         browser.close()
 

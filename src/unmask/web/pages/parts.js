@@ -1,5 +1,5 @@
 // What every view is made of: state in the address, questions to the API, bars, a command to copy, files to keep.
-import { html, useEffect, useState } from './vendor/preact.js';
+import { html, useEffect, useRef, useState } from './vendor/preact.js';
 import { savePicture } from './picture.js';
 
 // The address: #view?name=value. What is not the usual value stands there, so a link is the view as it was.
@@ -10,17 +10,22 @@ export function readFragment() {
 
 export const remembered = {};
 
+let writing = 0; // browsers let the address be changed only so often: it follows when a slider rests
+
 export function useFragment(view, usual) {
-  const [, again] = useState(0);
-  const here = readFragment();
-  const state = { ...usual, ...(here.view === view || !here.view ? here.values : {}) };
+  const [state, setState] = useState(() => {
+    const here = readFragment();
+    return { ...usual, ...(here.view === view || !here.view ? here.values : {}) };
+  });
+  const latest = useRef(state);
   const set = changes => {
-    const now = { ...usual, ...(readFragment().view === view || !readFragment().view ? readFragment().values : {}), ...changes };
-    const kept = Object.entries(now).filter(([name, value]) => value !== usual[name] && value != null).map(([name, value]) => [name, String(value)]);
+    latest.current = { ...latest.current, ...changes };
+    setState(latest.current);
+    const kept = Object.entries(latest.current).filter(([name, value]) => value !== usual[name] && value != null).map(([name, value]) => [name, String(value)]);
     const query = new URLSearchParams(kept).toString();
     remembered[view] = `#${view}${query ? '?' + query : ''}`;
-    history.replaceState(null, '', remembered[view]);
-    again(count => count + 1);
+    clearTimeout(writing);
+    writing = setTimeout(() => { if ([view, ''].includes(readFragment().view)) history.replaceState(null, '', remembered[view]); }, 150);
   };
   return [state, set];
 }
