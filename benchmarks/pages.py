@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -61,7 +62,7 @@ def served(run: Path) -> Iterator[dict[str, Any]]:
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield json.loads(process.stdout.readline())
+            yield json.loads(process.stdout.readline()) | {"process": process.pid}
         finally:
             process.terminate()
 
@@ -84,6 +85,12 @@ def memory(serving: dict[str, Any]) -> float:
     return float(value) / 1e6
 
 
+def processor_seconds(process: int) -> float:
+    """That a process has worked, all of its threads together: what a request costs where the machine is not quiet."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def alone(serving: dict[str, Any], model: str, rounds: int) -> None:
     """One client."""
     client = Client(serving)
@@ -94,9 +101,11 @@ def alone(serving: dict[str, Any], model: str, rounds: int) -> None:
     ):
         client.ask(path, {"model": model, **question})
         changing = [{"seed": number} if path == "/api/show" else {"top": 5} for number in range(rounds)]
+        before = processor_seconds(serving["process"])
         answers = [client.ask(path, {"model": model, **question, **change}) for change in changing]
+        worked = 1000 * (processor_seconds(serving["process"]) - before) / rounds
         assert all(status == 200 for status, _, _ in answers), answers[0]
-        print(line(name, [seconds for _, _, seconds in answers]), flush=True)
+        print(f"{line(name, [seconds for _, _, seconds in answers])}   processor {worked:.1f} ms", flush=True)
 
 
 def first_view(serving: dict[str, Any]) -> None:
