@@ -28,7 +28,7 @@ MEANT = {
     **dict.fromkeys(("infer", "unmask", "fill-mask", "fillmask"), "fill"),
     **dict.fromkeys(("finetune", "fine-tune", "classify"), "tune"),
     **dict.fromkeys(("label", "apply"), "predict"),
-    **dict.fromkeys(("why", "attribute", "interpret", "saliency"), "explain"),
+    **dict.fromkeys(("attribute", "interpret", "saliency"), "explain"),
     **dict.fromkeys(("eval", "test", "measure", "perplexity", "ppl"), "evaluate"),
     **dict.fromkeys(("surprisal", "likelihood", "pll", "rescore", "rank"), "score"),
     **dict.fromkeys(("blimp", "lama", "pairs", "minimal-pairs"), "probe"),

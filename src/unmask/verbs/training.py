@@ -152,8 +152,8 @@ def pretrain(
         resume: The run to go on with; what it was begun with need not be said again. Without a name it is --out, and
             where nothing is there the run begins.
         save_seconds: How often to save a checkpoint, 120 if not given; it changes nothing of what is trained.
-        keep_stable: Keep the moment before the learning rate falls: adapt goes on from it.
         keep_best: Keep the moment of the lowest held-out loss beside the newest, and export that one.
+        keep_stable: Keep the moment before the learning rate falls: adapt goes on from it.
         report: Draw the run as plot.png and report.html in the run directory, now and then and in the end.
         tensorboard: Write events for TensorBoard too (pip install 'unmask[tensorboard]').
         reproducible: Add gradients in a fixed order: the same weights, to the bit, on any number of processes.
