@@ -25,6 +25,7 @@ FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = (
     "ablation",
     "adapting",
+    "corpus",
     "embedding",
     "explaining",
     "families",
