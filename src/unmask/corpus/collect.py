@@ -137,7 +137,7 @@ def collect_corpus(
         pages_without_text=sum(part.summary.pages_without_text for part in parts),
         formats=dict(Counter(file.format for file in files).most_common()),
         encodings=dict(Counter({k: v for part in parts for k, v in part.summary.encodings.items()}.values())),
-        passed_over=_kinds_passed_over(passed_over, files),
+        passed_over=_kinds_passed_over(passed_over, files, _added(part.summary.passed_over for part in parts)),
         dropped=dict(_added(part.summary.dropped for part in parts).most_common()),
         changed=dict(_added(part.summary.changed for part in parts).most_common()),
         languages=dict(languages.most_common()),
@@ -203,9 +203,9 @@ def _check_absent(out: Path) -> None:
         raise Refused(f"{out}: is already there; remove it, or name another place")
 
 
-def _kinds_passed_over(kinds: dict[str, str], files: Sequence[TextSource]) -> dict[str, int]:
+def _kinds_passed_over(kinds: dict[str, str], files: Sequence[TextSource], inside: Counter[str]) -> dict[str, int]:
     """How many files of each kind were passed over: what one argument passes over, another may name."""
-    counts = Counter(kinds[name] for name in kinds.keys() - {source.name for source in files})
+    counts = inside + Counter(kinds[name] for name in kinds.keys() - {source.name for source in files})
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 

@@ -70,6 +70,7 @@ class PartSummary:
     clean_bytes: int = 0  # of the texts as they are after cleaning and before anything is left out
     lines: int = 0  # of a stretch of a file: by so many the lines of the next one are further on
     pages_without_text: int = 0
+    passed_over: Counter[str] = field(default_factory=Counter)  # files inside of archives, by suffix or reason
     encodings: dict[str, str] = field(default_factory=dict)  # other than UTF-8, by source
     problem: tuple[str, int, str] | None = None  # the first: source, line and reason
     kinds: list[str] = field(default_factory=list)  # of the spans that are marked
@@ -78,7 +79,7 @@ class PartSummary:
     def of(cls, folder: Path) -> PartSummary:
         """The summary of a part that is done."""
         fields = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        for name in ("steps", "dropped", "changed", "languages"):
+        for name in ("steps", "dropped", "changed", "languages", "passed_over"):
             fields[name] = Counter(fields[name])
         return cls(**fields)
 
@@ -101,6 +102,7 @@ def read_part(part: Part, config: CollectConfig, folder: Path, out: Path, on_byt
         summary.read, summary.malformed, summary.bytes = reader.documents_read, reader.malformed_records, reader.bytes
         summary.lines = _lines(part)
         summary.pages_without_text, summary.encodings = reader.pages_without_text, reader.encodings
+        summary.passed_over = reader.passed_over
         summary.problem, summary.kinds = _place(reader.first_problem), sorted(reader.kinds)
         write_text(aside / SUMMARY, json.dumps(vars(summary)))
     return done

@@ -30,7 +30,7 @@ def test_arguments_keep_their_order_and_a_file_is_read_once(tmp_path: Path) -> N
 
 
 def test_unknown_hidden_and_empty_files_in_a_folder_are_passed_over_and_told(tmp_path: Path) -> None:
-    touch(tmp_path, "a.txt", "a.odt", "Makefile", ".hidden.txt", ".git/b.txt", "a.txt.lz4", "sub/b.ODT", "old/a.tar.gz")
+    touch(tmp_path, "a.txt", "a.odt", "Makefile", ".hidden.txt", ".git/b.txt", "a.txt.lz4", "sub/b.ODT", "old/a.zip.gz")
     (tmp_path / "dangling.txt").symlink_to(tmp_path / "nowhere")
     (tmp_path / "linked").symlink_to(tmp_path / "sub")
     (tmp_path / "nothing.txt").touch()
@@ -43,7 +43,7 @@ def test_unknown_hidden_and_empty_files_in_a_folder_are_passed_over_and_told(tmp
         ".hidden.txt": "hidden",
         ".git": "hidden",
         "a.txt.lz4": ".lz4",
-        "old/a.tar.gz": ".tar.gz",
+        "old/a.zip.gz": ".zip.gz",
         "dangling.txt": "broken link",
         "linked": "linked folder",
         "nothing.txt": "empty",
@@ -102,7 +102,7 @@ def test_standard_input_and_the_built_in_corpus_have_names_of_their_own() -> Non
         ("*.nothing", "nothing matches *.nothing (.txt"),
         ("empty", "empty: no file that can be read (.txt"),
         ("a.odt", "a.odt: unknown kind of file (.odt); known are .txt"),
-        ("a.tar.gz", "a.tar.gz: unknown kind of file (.tar.gz)"),
+        ("a.zip.gz", "a.zip.gz: unknown kind of file (.zip.gz)"),
         ("README", "README: unknown kind of file (no suffix)"),
     ],
 )
@@ -110,7 +110,7 @@ def test_what_cannot_be_found_is_one_clear_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argument: str, line: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    touch(tmp_path, "a.odt", "a.tar.gz", "README")
+    touch(tmp_path, "a.odt", "a.zip.gz", "README")
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput) as raised:
         find_sources([argument])

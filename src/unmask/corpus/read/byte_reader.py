@@ -126,12 +126,12 @@ def open_source(source: TextSource) -> Iterator[tuple[io.BufferedReader, ByteRea
         if sys.stdin is None:
             raise BadInput("-: standard input is closed")
         pipe: Any = sys.stdin.buffer  # `read1` gives what has come, without waiting for the rest
-        stream = ByteReader(pipe.read1, None, _recoder(source))
+        stream = ByteReader(pipe.read1, None, recoder_of(source))
         yield io.BufferedReader(stream, BUFFER), stream
         return
     with Path(source.name).open("rb", buffering=0) as file:
         file.seek(source.start)
-        stream = ByteReader(_read_stretch(file, source), source.compression, _recoder(source))
+        stream = ByteReader(_read_stretch(file, source), source.compression, recoder_of(source))
         yield io.BufferedReader(stream, BUFFER), stream
 
 
@@ -143,7 +143,7 @@ def _read_stretch(file: io.FileIO, source: TextSource) -> Callable[[int], bytes]
     return lambda size: file.read(min(size, end - file.tell()))
 
 
-def _recoder(source: TextSource) -> Recoder | None:
+def recoder_of(source: TextSource) -> Recoder | None:
     """What makes UTF-8 of a source, where it may be anything else."""
     if source.format in BINARY or is_utf8(source.encoding):
         return None

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from unmask.corpus.read import builtin
 from unmask.corpus.read.encodings import UTF8
@@ -39,10 +39,11 @@ FORMATS: dict[str, str] = {
     ".xhtml": "html",
     ".pdf": "pdf",
     ".docx": "docx",
+    ".tar": "tar",
 }
 EXTRA_MODULES: dict[str, str] = {"pdf": "pypdf", "docx": "mammoth"}  # by format: what the extra office brings
 EXTRA_REMEDY = "pip install 'unmask[office]'"
-BINARY = {"parquet", *EXTRA_MODULES}  # formats that know their encoding
+BINARY = {"parquet", "tar", *EXTRA_MODULES}  # formats that know their encoding, or whose files do
 COMPRESSIONS: dict[str, str] = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2"}
 # How many bytes of text a byte on disk gives, on the small side: Wikipedia is 2.6 times as large as its .gz.
 TEXT_SHARES = {"gzip": 2.5, "zstd": 2.5, "xz": 3.0, "bz2": 3.0, "pdf": 0.02, "docx": 0.1, "builtin": 0.1}
@@ -64,6 +65,7 @@ class TextSource:
     encoding: str = UTF8  # of its text, where the format does not say
     start: int = 0  # the stretch of it that is read, in bytes
     end: int | None = None  # none: to where it ends
+    member: bool = False  # a file inside of an archive, which has no place of its own on the disk
 
     @property
     def size(self) -> int:
@@ -87,12 +89,14 @@ def estimate_text_bytes(sources: Sequence[TextSource]) -> int:
     return int(sum(source.size * share(source.format) * share(source.compression) for source in sources))
 
 
-def format_of(path: Path) -> tuple[str, str | None] | None:
+def format_of(path: PurePath) -> tuple[str, str | None] | None:
     """The format and the compression that a file's suffixes tell.
 
     >>> format_of(Path("a.jsonl.gz")), format_of(Path("A.TXT")), format_of(Path("a.odt"))
     (('jsonl', 'gzip'), ('text', None), None)
     """
+    if path.suffix.lower() == ".tgz":
+        return "tar", "gzip"
     compression = COMPRESSIONS.get(path.suffix.lower())
     if compression:
         path = path.with_suffix("")
@@ -150,12 +154,12 @@ def _named_source(path: Path) -> TextSource:
             f"{path}: unknown kind of file ({suffix}); known are {' '.join(FORMATS)}, "
             f"each plain or with {' '.join(COMPRESSIONS)}; if it is text, unmask prepare - reads it from standard input"
         )
-    if not _is_installed(suffixes[0]):
+    if not is_installed(suffixes[0]):
         raise BadInput(f"{path}: {suffix_of(path)} is read by an extra: {EXTRA_REMEDY}")
     return TextSource(str(path), *suffixes)
 
 
-def _is_installed(form: str) -> bool:
+def is_installed(form: str) -> bool:
     """Whether there is what reads a format."""
     return form not in EXTRA_MODULES or find_spec(EXTRA_MODULES[form]) is not None
 
@@ -172,7 +176,7 @@ def _readable(paths: list[Path], argument: str, on_passed_over: PassOver) -> Ite
     for path in paths:
         for file in _walk(path, pass_over) if path.is_dir() else [path]:
             suffixes = format_of(file)
-            if suffixes is None or not _is_installed(suffixes[0]):
+            if suffixes is None or not is_installed(suffixes[0]):
                 pass_over(file, suffix_of(file))
             elif not file.is_file():
                 pass_over(file, "broken link" if file.is_symlink() else "special file")
@@ -189,7 +193,7 @@ def _readable(paths: list[Path], argument: str, on_passed_over: PassOver) -> Ite
         raise BadInput(f"{problem} {known}{others}{remedy}")
 
 
-def suffix_of(path: Path) -> str:
+def suffix_of(path: PurePath) -> str:
     """What a file that is passed over is counted as.
 
     >>> [suffix_of(Path(name)) for name in ("A.PDF", "a.tar.gz", "Makefile", "notes.of last Monday")]

@@ -58,7 +58,16 @@ class Recoded:
     line: int = 0
 
 
-Record = Document | Malformed | TextlessPages | Recoded
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """A file inside of an archive that was not read: its suffix, or why."""
+
+    source: str
+    kind: str
+    line: int = 0
+
+
+Record = Document | Malformed | TextlessPages | Recoded | PassedOver
 
 
 def read_text(content: io.BufferedReader, source: TextSource, field: str) -> Iterator[Record]:
@@ -195,7 +204,7 @@ def read_parquet(content: io.BufferedReader, source: TextSource, field: str) -> 
 
 def _seekable(content: io.BufferedReader, source: TextSource) -> IO[bytes]:
     """Parquet is read from its end, so a compressed file is unpacked beside first."""
-    if source.compression is None:
+    if source.compression is None and not source.member:
         return Path(source.name).open("rb")
     unpacked = tempfile.TemporaryFile()  # noqa: SIM115 the caller closes it
     shutil.copyfileobj(content, unpacked)

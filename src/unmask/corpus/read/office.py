@@ -99,7 +99,7 @@ def _messages(content: io.BufferedReader, source: TextSource) -> Iterator[Messag
 @contextmanager
 def _file_of(content: io.BufferedReader, source: TextSource) -> Iterator[str | None]:
     """The path of a source, unpacked beside if it is compressed; none if it is too large then."""
-    if source.compression is None:
+    if source.compression is None and not source.member:
         yield source.name
         return
     with tempfile.NamedTemporaryFile() as unpacked:

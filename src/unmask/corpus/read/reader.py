@@ -11,6 +11,7 @@ import io
 from collections.abc import Callable, Iterator
 
 from unmask.corpus.read import builtin
+from unmask.corpus.read.archives import read_tar
 from unmask.corpus.read.byte_reader import open_source
 from unmask.corpus.read.find import TextSource
 from unmask.corpus.read.formats import Malformed, Recoded, Record, read_delimited, read_jsonl, read_parquet, read_text
@@ -49,6 +50,11 @@ def read_stdin(content: io.BufferedReader, source: TextSource, field: str) -> It
     return reader(content, source, field)
 
 
+def read_archive(content: io.BufferedReader, source: TextSource, field: str) -> Iterator[Record]:
+    """The files of a tar archive."""
+    return read_tar(content, source, field, READERS)
+
+
 READERS: dict[str, Callable[[io.BufferedReader, TextSource, str], Iterator[Record]]] = {
     "text": read_text,
     "jsonl": read_jsonl,
@@ -59,5 +65,6 @@ READERS: dict[str, Callable[[io.BufferedReader, TextSource, str], Iterator[Recor
     "html": read_html,
     "pdf": read_pdf,
     "docx": read_docx,
+    "tar": read_archive,
     "stdin": read_stdin,
 }

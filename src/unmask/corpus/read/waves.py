@@ -7,6 +7,7 @@ source. The quarantine is a JSON line for each malformed record: source, line, r
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +17,7 @@ import pyarrow as pa
 from unmask.corpus.marks import marks_column
 from unmask.corpus.parquet_writer import RAW
 from unmask.corpus.read.find import EXTRA_MODULES, TextSource
-from unmask.corpus.read.formats import Malformed, Recoded, TextlessPages
+from unmask.corpus.read.formats import Malformed, PassedOver, Recoded, TextlessPages
 from unmask.corpus.read.office import SCANNED, end_idle_workers
 from unmask.corpus.read.reader import read_source
 from unmask.errors import BadInput
@@ -43,6 +44,7 @@ class CorpusReader:
         self.bytes = 0  # from the disk, compressed as they were
         self.pages_without_text = 0  # of PDF files
         self.encodings: dict[str, str] = {}  # other than UTF-8, by source
+        self.passed_over: Counter[str] = Counter()  # files inside of archives, by suffix or reason
         self.first_problem: Malformed | None = None
         self.kinds: set[str] = set()  # of the spans that are marked
         self._sources = sources
@@ -80,6 +82,8 @@ class CorpusReader:
                     self._set_aside(record, source)
                 elif isinstance(record, TextlessPages):
                     self._count_pages(record)
+                elif isinstance(record, PassedOver):
+                    self.passed_over[record.kind] += 1
                 elif isinstance(record, Recoded):
                     self.encodings[record.source] = record.encoding
                 else:
