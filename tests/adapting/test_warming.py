@@ -101,7 +101,7 @@ def test_an_edited_list_is_taken_and_what_cannot_be_extended_is_told(bert: Path,
     ):
         with pytest.raises(BadInput, match=said):
             adapt(bert, medical, tmp_path / "run", extend=extend)
-    assert not (tmp_path / "run" / "run.json").exists()
+    assert not (tmp_path / "run").exists()
 
 
 def test_an_encoder_without_a_head_gets_one_that_learns_before_its_body_does(

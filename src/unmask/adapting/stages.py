@@ -20,11 +20,12 @@ from unmask.adapting.request import REQUEST, AdaptRequest
 from unmask.adapting.start import Start, lacking_head
 from unmask.adapting.warming import FOLDER as WARMING
 from unmask.adapting.warming import Warming
+from unmask.errors import BadInput
 from unmask.files import with_seal, write_json
 from unmask.progress import say
 from unmask.results import Adapted
 from unmask.runs.commands import resume_command
-from unmask.runs.directory import DESCRIPTION, MODEL, RUN, STABLE, claim_directory, read_sealed
+from unmask.runs.directory import DESCRIPTION, LOCK, MODEL, RUN, STABLE, claim_directory, read_sealed
 from unmask.tokens.reencode import reencode
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.manifest import MANIFEST
@@ -103,7 +104,11 @@ def prepare_start(out: Path, request: AdaptRequest, again: str) -> Start:
     if not given.lacking and request.settings.extend is None:
         return given
     _note_request(out, request)
-    start = given if request.settings.extend is None else _extended(out, request, given, again)
+    try:
+        start = given if request.settings.extend is None else _extended(out, request, given, again)
+    except BadInput:
+        _forget_request(out)
+        raise
     _warm(out, request, start, again)
     return replace(start, directory=out / WARMING / MODEL)
 
@@ -147,6 +152,12 @@ def _note_request(out: Path, request: AdaptRequest) -> None:
         if (out / REQUEST).exists() and read_sealed(out / REQUEST) != asked:  # another command, whose stages are stale
             shutil.rmtree(out / WARMING, ignore_errors=True)
         write_json(out / REQUEST, with_seal(asked))
+
+
+def _forget_request(out: Path) -> None:
+    """Leave nothing behind where nothing could be begun: the command, put right, finds a free place."""
+    if launched()[1] == 0 and {entry.name for entry in out.iterdir()} <= {REQUEST, LOCK}:
+        shutil.rmtree(out, ignore_errors=True)
 
 
 def _extended(out: Path, request: AdaptRequest, given: Start, again: str) -> Start:

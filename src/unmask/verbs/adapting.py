@@ -50,11 +50,11 @@ def adapt(
 ) -> Adapted:
     """Move a masked model into a domain, within a budget of forgetting.
 
-    Masked training goes on with the model's own tokenizer, to which --extend adds words of the domain; general text
-    (--replay) is mixed in and measured beside the domain. The run ends before its budget does when the domain no longer
-    gains or more than --forget is forgotten, by paired intervals. In the end mixtures of the weights before and after
-    are measured on both, and the best in the domain that forgets no more than --forget is kept. Ctrl-C saves and stops;
-    unmask adapt --resume RUN goes on.
+    Masked training goes on with the model's own tokenizer, to which --extend adds words of the domain; the general text
+    of --replay is mixed in and measured beside the domain. The run ends before its budget does when the domain no
+    longer gains or more than --forget is forgotten, by paired intervals. In the end mixtures of the weights before and
+    after are measured on both, and the best in the domain that forgets no more than --forget is kept. Ctrl-C saves and
+    stops; unmask adapt --resume RUN goes on.
 
     Args:
         model: A run, any masked language model of transformers, an encoder without a head, which gets one, or a name on
