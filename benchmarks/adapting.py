@@ -66,7 +66,7 @@ def make_model(way: str, run: Path, texts: Mapping[str, Path], models: Path, bud
     if settings.get("replay"):
         given |= {"replay": texts["general"], "forget": budget["forget"]}
     if settings.get("extend"):
-        given["extend"] = budget["extend"]
+        given |= {"extend": budget["extend"], "warm_steps": budget["warm_steps"]}
     begun = any((place / sign).exists() for sign in ("run.json", "adapting.json"))
     domain = texts[settings.get("domain", "domain")]
     adapted = unmask.adapt(resume=place) if begun else unmask.adapt(run, domain, out=place, **given)
@@ -139,6 +139,7 @@ def main(
     steps: int = 600,
     forget: float = 0.05,
     extend: str = "2000",
+    warm_steps: int = 300,
     recipe: str = "mini",
     seeds: int = 3,
     minutes: float | None = None,
@@ -156,6 +157,7 @@ def main(
         steps: Of every way.
         forget: The budget of forgetting, in nats.
         extend: Words to add, for the way vocabulary.
+        warm_steps: Steps in which they learn alone.
         recipe: Of the model from scratch: that of the run.
         seeds: Tunings of each model.
         minutes: The budget of each tuning; as `tune` has it if not given.
@@ -163,7 +165,7 @@ def main(
     """
     out.mkdir(parents=True, exist_ok=True)
     models, tokens = out / "models", run / "model"
-    budget = {"steps": steps, "forget": forget, "extend": extend, "recipe": recipe}
+    budget = {"steps": steps, "forget": forget, "extend": extend, "warm_steps": warm_steps, "recipe": recipe}
     texts = {"domain": models / "domain-data", "general": models / "general-data"}
     if not report_only:
         for name, text in (("domain", domain), ("general", general)):
