@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import processes
 import pytest
 
 from unmask.errors import BadInput, Damaged, Refused
@@ -168,9 +167,10 @@ def test_killed_while_it_is_changed_the_old_index_is_whole_and_the_change_can_be
 ) -> None:
     path = tmp_path / "index"
     before = rows_of(create_index(encoder, DOCUMENTS[:3], path, settings, source=FROM))
-    code = KILLED.format(module=module, function=function)
-    done = subprocess.run([sys.executable, "-c", code, path, make_model(), change], check=False, capture_output=True)
-    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED.format(module=module, function=function))
+    done = processes.run(tmp_path / "said", 1, [str(path), str(make_model()), change], script=script)
+    assert done.returncode == -signal.SIGKILL, done.stderr
     index = Index.open(path)
     assert rows_of(index).keys() == before.keys() and len(index.words.top("the", 99)[0])
     index = add_documents(encoder, [TextRecord("new", "A new text.")], index, source={})

@@ -36,6 +36,7 @@ BRINGS = {
     "lora": "tune --lora: small matrices are learnt beside those of a large model",
     "office": "prepare reads PDF and docx",
     "onnx": "export --to onnx and int8: models that run without torch",
+    "ray": "prepare --engine ray: the machines of a cluster read a corpus",
     "spacy": "prepare --spacy: entities and noun chunks are marked, to be hidden whole",
     "tensorboard": "pretrain --tensorboard: a run's figures for TensorBoard",
     "web": "serve: models and runs in a browser, and behind HTTP",

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import textwrap
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -151,15 +150,15 @@ def test_what_cannot_be_exported_is_told_before_the_work(make_model: Make, texts
     assert sorted(path.name for path in tmp_path.iterdir()) == ["short.txt"]
 
 
-def test_a_missing_extra_is_one_line_with_its_remedy(make_model: Make, texts: Path, tmp_path: Path) -> None:
-    code = f"""
-        import sys
-        sys.modules["onnxscript"] = None
-        from unmask.cli import main
-        main(["export", {str(make_model())!r}, "--to", "onnx", "--out", "out", "--texts", {str(texts)!r}])
-    """
-    command = [sys.executable, "-c", textwrap.dedent(code)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+def test_a_missing_extra_is_one_line_with_its_remedy(
+    inside: Callable[..., subprocess.CompletedProcess[str]],
+    make_model: Make,
+    texts: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    done = inside("export", make_model(), "--to", "onnx", "--out", tmp_path / "out", "--texts", texts)
     assert done.returncode == 3
     assert done.stderr == "unmask: --to onnx needs onnxscript: pip install 'unmask[onnx]'\n"
     assert not (tmp_path / "out").exists()

@@ -208,23 +208,24 @@ def test_without_a_micro_batch_processes_share_a_step_and_reproducible_weights_a
     assert json.loads(again.stdout)["weights_sha256"] == digest, again.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["nowhere", "--out", "run", "--steps", "1"], "nowhere: "),
-        (["DATA", "--out", ".", "--steps", "1", "--recipe", "tiny"], "so it is not a run; choose another --out"),
-    ],
-    ids=["before they join", "found out by the first"],
-)
-def test_what_is_wrong_is_one_line_once_however_many_processes_there_are(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def errors_in(said: str) -> list[str]:
+    return [line for line in said.splitlines() if line.startswith("unmask: ")]
+
+
+def test_what_is_wrong_before_processes_join_is_one_line_once(tmp_path: Path) -> None:
+    done = processes.run(tmp_path / "said", 2, ["pretrain", "nowhere", "--out", str(tmp_path / "run"), "--steps", "1"])
+    (line,) = errors_in(done.stderr)
+    assert done.returncode == 3 and "nowhere: " in line
+
+
+def test_what_the_first_process_finds_out_is_one_line_and_torchrun_ends_the_others(data: Path, tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("mine")
-    line = [*torchrun(), "-m", "unmask", "pretrain", *(str(data) if word == "DATA" else word for word in words)]
-    done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    lines = [line for line in done.stderr.splitlines() if line.startswith("unmask: ")]
-    assert done.returncode and len(lines) == 1 and said in lines[0], done.stderr
+    words = ["pretrain", str(data), "--out", ".", "--steps", "1", "--recipe", "tiny"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    line = [*torchrun(), "-m", "unmask", *words]
+    done = subprocess.run(line, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    (said,) = errors_in(done.stderr)
+    assert done.returncode and "so it is not a run; choose another --out" in said
 
 
 def test_a_command_to_copy_starts_as_many_processes_as_there_were(monkeypatch: pytest.MonkeyPatch) -> None:

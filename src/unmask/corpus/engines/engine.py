@@ -39,7 +39,9 @@ class Engine:
     @property
     def cores(self) -> int:
         """How many processes of this machine read at a time."""
-        return self.processes or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+        return self.processes or (
+            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        )
 
 
 def run_parts(work: Work, parts: Sequence[Part], engine: Engine, report: Report) -> list[Any]:
