@@ -2,7 +2,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
-WORKERS = $(shell $(BIN)/python -c 'import os; print((os.cpu_count() or 1) + 1)')  # one more than cores: some tests wait
 
 .PHONY: demo test lint format clean
 
@@ -13,7 +12,7 @@ CHROMIUM := $(shell command -v chromium chromium-browser google-chrome | head -n
 
 test: lint
 	@test -n '$(CHROMIUM)' || echo 'the pages are not looked at: there is no chromium (Debian: apt-get install chromium)'
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile --durations=10
+	$(BIN)/pytest -n auto --dist loadfile --durations=10
 
 lint: $(READY)
 	$(BIN)/ruff check .
