@@ -7,7 +7,7 @@
 Every way takes the same number of steps. `general` is the control: as many steps more on general text, which tells
 adaptation from mere training. Each model is measured on the held-out text of both, and then tuned to a task with the
 same seeds, so that differences between ways are paired by seed. What is there is not made again, and a run that was
-stopped goes on; every figure is a JSON file in `--out`, the models lie in `--out`/models.
+stopped goes on; every figure is a JSON file in `--out`, the models lie in `--out`/models-….
 """
 
 from __future__ import annotations
@@ -164,13 +164,13 @@ def main(
         report_only: Print what is there.
     """
     out.mkdir(parents=True, exist_ok=True)
-    models, tokens = out / "models", run / "model"
+    digest = key(str(run), str(domain), str(general), steps, forget, extend, warm_steps, recipe)
+    models, tokens = out / f"models-{digest}", run / "model"
     budget = {"steps": steps, "forget": forget, "extend": extend, "warm_steps": warm_steps, "recipe": recipe}
     texts = {"domain": models / "domain-data", "general": models / "general-data"}
     if not report_only:
         for name, text in (("domain", domain), ("general", general)):
             data_in(tokens, text, texts[name])
-    digest = key(str(run), str(domain), str(general), steps, forget, extend)
 
     def step(name: str, make: Callable[[], Figures]) -> Figures | None:
         file = f"adapting-{name}-{digest}"

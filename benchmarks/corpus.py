@@ -6,7 +6,8 @@
     python benchmarks/corpus.py speed --path wiki.txt       # MB/s a core, and ten times the text
     python benchmarks/corpus.py speed --path wiki.txt --datatrove other/bin/python   # … beside datatrove, in turns
 
-`speed` does the same work on both sides: Gopher's, C4's and FineWeb's rules and near-duplicates by MinHash. datatrove
+`speed` asks both sides for the rules of Gopher, C4 and FineWeb and for near-duplicates by MinHash; the rules are the
+same by name and not in every detail, so how many documents each keeps stands beside the times. datatrove
 lives in an environment of its own (`pip install "datatrove[io,processing]"`), whose Python is given. Times under load
 are noisy: processor time, children included, is what is compared.
 """
@@ -91,7 +92,7 @@ def families(folder: Path, count: int) -> None:
 
 
 def templates(folder: Path, count: int) -> None:
-    """Letters of one template with other bodies (none may go), and equal letters (all but one go)."""
+    """Letters of one template with other bodies: none may go."""
     template = " ".join(f"clause{n}" for n in range(60))
     letters = (f"{template} {invented('English', seed, 40)}" for seed in range(count))
     path = write_jsonl(folder / "letters.jsonl", list(letters))

@@ -57,7 +57,7 @@ RESULTS = {
     "TokenizerSweep",
     "VocabularySize",
     "LanguageTokens",
-    "Tried",
+    "RulesTried",
     "RuleTrial",
     "RuleExample",
     "Decontaminated",

@@ -14,7 +14,7 @@ import unmask
 from unmask.adapting.fitting import Fitting
 from unmask.adapting.settings import AdaptSettings
 from unmask.adapting.stages import moment_before_decay
-from unmask.adapting.start import Start
+from unmask.adapting.start import AdaptStart
 from unmask.errors import BadInput
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.load import load_tokenizer, save_tokenizer
@@ -78,7 +78,7 @@ def test_a_run_goes_on_from_before_its_decay_where_that_was_kept(data: Path, tmp
     model = tmp_path / "run" / "model"
     moment, dataset = moment_before_decay(model), Dataset.open(data)
     assert moment is not None and moment.name == "step-0000006"  # the last quarter of the steps falls
-    start = Start(model, dataset, None, model, dataset, None, moment=moment)
+    start = AdaptStart(model, dataset, None, model, dataset, None, moment=moment)
     fitting = Fitting(start, AdaptSettings(), 0)
     weights = load_checkpoint(moment).model
     assert all(torch.equal(parameter, weights[name]) for name, parameter in fitting.stable_learner().named_parameters())

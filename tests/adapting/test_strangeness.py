@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import unmask
-from unmask.adapting.start import Start
+from unmask.adapting.start import AdaptStart
 from unmask.adapting.strangeness import strange_text
 from unmask.errors import BadInput
 from unmask.tokens.store.dataset import Dataset
@@ -19,9 +19,9 @@ GERMAN = (
 RUSSIAN = "Арендатор платит арендную плату в первый день месяца, номер {}, и владелец подтверждает получение."
 
 
-def started(bert: Path, domain: Path, general: Path) -> Start:
+def started(bert: Path, domain: Path, general: Path) -> AdaptStart:
     first, second = Dataset.open(domain), Dataset.open(general)
-    return Start(bert, first, second, bert, first, second)
+    return AdaptStart(bert, first, second, bert, first, second)
 
 
 def test_few_documents_and_foreign_ones_are_told(make_model: Callable[..., Path], corpus: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from unmask.adapting.fitting import Fitting
 from unmask.adapting.outcome import write_outcome
 from unmask.adapting.replay import ReplayedBatches, ReplayFeed
 from unmask.adapting.settings import AdaptSettings, adapt_lr, adapt_optimizing
-from unmask.adapting.start import Start, block_length
+from unmask.adapting.start import AdaptStart, block_length
 from unmask.adapting.strangeness import strange_text
 from unmask.adapting.validation import ACCURACY, GENERAL, LOSS, PERPLEXITY, SAMPLE, AdaptValidation
 from unmask.errors import BadInput
@@ -65,7 +65,7 @@ class Shape:
 class Adapting:
     """A model and the text that it is adapted to: what the settings say, read once."""
 
-    start: Start
+    start: AdaptStart
     settings: AdaptSettings
     seed: int = 0
 

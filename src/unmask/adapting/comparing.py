@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from math import log
 
-from unmask.adapting.start import Start
+from unmask.adapting.start import AdaptStart
 from unmask.adapting.validation import DocumentLosses, Losses
 from unmask.evaluation.intervals import difference_figure
 from unmask.results import Figure, TextChange
 from unmask.tokens.store.dataset import Dataset
 
 
-def compare_texts(start: Start, given: Losses, begun: Losses, after: Losses) -> dict[str, TextChange]:
+def compare_texts(start: AdaptStart, given: Losses, begun: Losses, after: Losses) -> dict[str, TextChange]:
     """What changed on the domain and, where there is some, on general text."""
     domain, general = (start.domain, start.general) if given is begun else (start.data, start.replay)
     changes = {"domain": compare_text((given.domain, domain), begun.domain, (after.domain, start.domain), start.data)}

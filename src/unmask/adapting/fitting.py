@@ -18,7 +18,7 @@ from torch.nn import Module
 from transformers import AutoModelForPreTraining, PreTrainedModel
 
 from unmask.adapting.settings import AdaptSettings
-from unmask.adapting.start import Start, start_masked_lm
+from unmask.adapting.start import AdaptStart, start_masked_lm
 from unmask.corruption.policy import policies_with
 from unmask.corruption.schedule import MaskingSchedule, parse_schedule
 from unmask.errors import BadInput
@@ -45,7 +45,7 @@ def is_detector(directory: Path) -> bool:
 class Fitting:
     """A start and what it learns."""
 
-    start: Start
+    start: AdaptStart
     settings: AdaptSettings
     seed: int
 

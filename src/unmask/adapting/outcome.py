@@ -21,7 +21,7 @@ from unmask.adapting.likeness import compare_halves, compare_scored
 from unmask.adapting.mixtures import best_mixture, measure_mixtures, put_mixture, weights_of
 from unmask.adapting.settings import AdaptSettings
 from unmask.adapting.showing import TERMS, blanked_sentences, find_terms, show_fills, show_neighbours
-from unmask.adapting.start import Start, start_masked_lm
+from unmask.adapting.start import AdaptStart, start_masked_lm
 from unmask.adapting.validation import AdaptValidation
 from unmask.files import sha256_of, write_json
 from unmask.inference.sentence_layout import is_tuned, read_layout
@@ -49,7 +49,7 @@ class Sides:
 
 
 def write_outcome(
-    start: Start,
+    start: AdaptStart,
     begun: Module,
     learner: Module,
     finished_run: FinishedRun,
@@ -93,7 +93,7 @@ def write_outcome(
     write_json(finished_run.path / RESULT, to_plain(result))
 
 
-def look_at(start: Start, sides: Sides, longest: int) -> dict[str, Any]:
+def look_at(start: AdaptStart, sides: Sides, longest: int) -> dict[str, Any]:
     """Sentences filled and neighbours of terms, by the model as it was given and as it is kept."""
     terms = find_terms(start.data, start.replay)
     blanked = blanked_sentences(start.data, terms)
@@ -109,7 +109,7 @@ def look_at(start: Start, sides: Sides, longest: int) -> dict[str, Any]:
     return {"fills": [asdict(each) for each in fills], "neighbours": [asdict(each) for each in neighbours]}
 
 
-def likeness_of(start: Start, sides: Sides, scored: str | None) -> list[Likeness]:
+def likeness_of(start: AdaptStart, sides: Sides, scored: str | None) -> list[Likeness]:
     """Whether vectors still tell what is alike: of an encoder tuned for that, or where scored pairs are given."""
     layout = read_layout(start.model)
     if (not is_tuned(start.model) and scored is None) or (layout is not None and layout.beyond):
@@ -136,7 +136,7 @@ def copy_layout(directory: Path, model: Path) -> None:
         shutil.copyfile(config, model / config.parent.name / "config.json")
 
 
-def new_words_of(start: Start) -> dict[str, Any] | None:
+def new_words_of(start: AdaptStart) -> dict[str, Any] | None:
     """What the new words save, where there are some."""
     if start.extension is None:
         return None

@@ -1,8 +1,8 @@
 """What comes before the adaptation itself: words put into the vocabulary, and what is new warmed alone.
 
-In: a model and its texts as they were given. Out: a `Start`. What was done lies in the run directory, each part whole
-or not there, so that a command that was stopped goes on where it was; `adapting.json` has what was asked for until the
-run itself has begun.
+In: a model and its texts as they were given. Out: an `AdaptStart`. What was done lies in the run directory, each part
+whole or not there, so that a command that was stopped goes on where it was; `adapting.json` has what was asked for
+until the run itself has begun.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from unmask.adapting.extension import Extension, check_tokenizer, extension_of, 
 from unmask.adapting.fitting import is_detector
 from unmask.adapting.outcome import read_outcome
 from unmask.adapting.request import REQUEST, AdaptRequest
-from unmask.adapting.start import Start, lacking_head
+from unmask.adapting.start import AdaptStart, lacking_head
 from unmask.adapting.warming import FOLDER as WARMING
 from unmask.adapting.warming import Warming
 from unmask.errors import BadInput
@@ -97,7 +97,7 @@ def _in_new_tokens(task: Path, extension: Extension, place: Path) -> Path:
     return place
 
 
-def prepare_start(out: Path, request: AdaptRequest, again: str) -> Start:
+def prepare_start(out: Path, request: AdaptRequest, again: str) -> AdaptStart:
     """What the adaptation starts from, made where it is not there yet."""
     given = _given_start(request)
     Adapting(given, request.settings, request.seed).check()
@@ -113,7 +113,7 @@ def prepare_start(out: Path, request: AdaptRequest, again: str) -> Start:
     return replace(start, directory=out / WARMING / MODEL)
 
 
-def _given_start(request: AdaptRequest) -> Start:
+def _given_start(request: AdaptRequest) -> AdaptStart:
     places = request.places
     model, domain = places["model"], Dataset.open(places["data"])
     general = Dataset.open(places["replay"]) if "replay" in places else None
@@ -123,7 +123,7 @@ def _given_start(request: AdaptRequest) -> Start:
     lacking = frozenset[str]() if detects else lacking_head(model)
     plain = not lacking and request.settings.extend is None
     moment = moment_before_decay(model) if plain else None
-    return Start(model, domain, general, model, domain, general, lacking=lacking, moment=moment)
+    return AdaptStart(model, domain, general, model, domain, general, lacking=lacking, moment=moment)
 
 
 def moment_before_decay(model: Path) -> Path | None:
@@ -160,13 +160,13 @@ def _forget_request(out: Path) -> None:
         shutil.rmtree(out, ignore_errors=True)
 
 
-def _extended(out: Path, request: AdaptRequest, given: Start, again: str) -> Start:
+def _extended(out: Path, request: AdaptRequest, given: AdaptStart, again: str) -> AdaptStart:
     with interruptible() as interruption, interruption.at_once(f"stopped before it began; to go on: {again}"):
         extension = extension_of(out, given.model, given.data, given.replay, str(request.settings.extend))
     return replace(given, domain=extension.domain, general=extension.general, extension=extension)
 
 
-def _warm(out: Path, request: AdaptRequest, start: Start, again: str) -> None:
+def _warm(out: Path, request: AdaptRequest, start: AdaptStart, again: str) -> None:
     """Train what is new alone, unless that is done."""
     if (out / WARMING / MODEL).is_dir():
         return

@@ -26,7 +26,7 @@ USUAL_LENGTH = 128  # tokens in a block
 
 
 @dataclass(frozen=True)
-class Start:
+class AdaptStart:
     """A model and its texts as training begins, and as they were given."""
 
     directory: Path  # the model that training begins with

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from unmask.adapting.start import Start
+from unmask.adapting.start import AdaptStart
 from unmask.corpus.rules.language import UNDETERMINED, identifier
 from unmask.tokens.store.dataset import Dataset
 
@@ -18,7 +18,7 @@ SAMPLE = 100_000  # characters
 FEWEST_DOCUMENTS = 100  # below which a text is soon known by heart
 
 
-def strange_text(start: Start) -> Iterator[str]:
+def strange_text(start: AdaptStart) -> Iterator[str]:
     """What is unusual about the domain, a line each."""
     documents = start.data.manifest["counts"]["train"]
     if documents < FEWEST_DOCUMENTS:

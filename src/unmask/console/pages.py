@@ -73,6 +73,7 @@ from unmask.results import (
     ProbeResult,
     Relevance,
     Rescored,
+    RulesTried,
     RunList,
     RunStatus,
     Scored,
@@ -83,7 +84,6 @@ from unmask.results import (
     Tagged,
     TokenizerSweep,
     Trained,
-    Tried,
     Tuned,
     TunedComparison,
     VectorsWritten,
@@ -304,7 +304,7 @@ draw_result.register(Adapted, draw_adapted)
 draw_result.register(Hardness, draw_hardness)
 draw_result.register(Planned, draw_plan)
 draw_result.register(TokenizerSweep, draw_sweep)
-draw_result.register(Tried, draw_tried)
+draw_result.register(RulesTried, draw_tried)
 
 
 @draw_result.register

@@ -1,6 +1,6 @@
 """What rules would do to a sample: a table of all, and examples of each.
 
-In: a `Tried`. Out: tables, and excerpts to read.
+In: a `RulesTried`. Out: tables, and excerpts to read.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from rich.text import Text
 
 from unmask.console.layout import draw_page, draw_table
 from unmask.quantities import format_bytes, format_duration, spell_counts
-from unmask.results import RuleExample, RuleTrial, Tried
+from unmask.results import RuleExample, RulesTried, RuleTrial
 
 WIDEST = 50  # characters of a source; the end of a path tells most
 HEADS = ("rule", "drops", "share", "only it", "changes", "stays within")
 
 
-def draw_tried(result: Tried) -> RenderableType:
+def draw_tried(result: RulesTried) -> RenderableType:
     """The rules, most first, and ten examples of each that does something."""
     sample = (
         f"a sample of {result.documents:,} documents, {format_bytes(result.bytes)}; {format_duration(result.seconds)}"

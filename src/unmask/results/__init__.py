@@ -23,9 +23,9 @@ from unmask.results.corpus import LanguageTokens as LanguageTokens
 from unmask.results.corpus import Phrase as Phrase
 from unmask.results.corpus import Prepared as Prepared
 from unmask.results.corpus import RuleExample as RuleExample
+from unmask.results.corpus import RulesTried as RulesTried
 from unmask.results.corpus import RuleTrial as RuleTrial
 from unmask.results.corpus import TokenizerSweep as TokenizerSweep
-from unmask.results.corpus import Tried as Tried
 from unmask.results.corpus import Verified as Verified
 from unmask.results.corpus import VocabularySize as VocabularySize
 from unmask.results.evaluation import Breakdown as Breakdown

@@ -146,7 +146,7 @@ class RuleTrial:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tried:
+class RulesTried:
     """What the rules would do to a sample of a corpus; nothing was written."""
 
     sources: tuple[str, ...]

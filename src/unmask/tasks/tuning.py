@@ -140,9 +140,9 @@ class Tuning(ABC):
         """What each example goes one way with: itself, or all of its group."""
         return [place if each.group is None else f"group {each.group}" for place, each in enumerate(examples.examples)]
 
+    @abstractmethod
     def hold_out(self, examples: Any) -> tuple[Any, Any]:
         """The examples to learn from, and a part that is held out to choose the best moment."""
-        raise NotImplementedError(f"{self.task} holds nothing out")
 
     def on_fold(self, train: Any, dev: Any, fold: str) -> Tuning:
         """The same tuning on other examples."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from unmask.errors import BadInput
-from unmask.results import Fate, Prepared, TokenizerSweep, Tried, Verified
+from unmask.results import Fate, Prepared, RulesTried, TokenizerSweep, Verified
 from unmask.verbs.arguments import Location, text_of
 from unmask.verbs.commands import verb
 
@@ -41,7 +41,7 @@ def prepare(
     processes: int | None = None,
     engine: Literal["local", "ray"] = "local",
     ray_address: str | None = None,
-) -> Prepared | Tried:
+) -> Prepared | RulesTried:
     """Make a data directory of raw text.
 
     Reads text (a paragraph per line, a blank line between documents), JSONL, CSV, parquet, Markdown and HTML, and with

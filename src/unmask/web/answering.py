@@ -44,7 +44,7 @@ class TooSlow(UnmaskError):
 
 
 @dataclass
-class Answering:
+class AnswerDesk:
     """Everything that answers."""
 
     served: Served

@@ -20,7 +20,7 @@ from unmask.errors import BadInput
 from unmask.models.locate import TASK
 from unmask.results import to_plain
 from unmask.web import questions as q
-from unmask.web.answering import Answering
+from unmask.web.answering import AnswerDesk
 from unmask.web.following import RunDetail, RunFollower, TunedDetail, describe_tuned
 from unmask.web.metrics import Metrics
 from unmask.web.places import INDEX, Place
@@ -42,7 +42,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def api_router(answering: Answering, metrics: Metrics) -> APIRouter:
+def api_router(answering: AnswerDesk, metrics: Metrics) -> APIRouter:
     """The routes that answer."""
     router = APIRouter(prefix="/api", responses=REFUSALS)
     _add_questions(router, answering)
@@ -52,7 +52,7 @@ def api_router(answering: Answering, metrics: Metrics) -> APIRouter:
     return router
 
 
-def _add_questions(router: APIRouter, answering: Answering) -> None:
+def _add_questions(router: APIRouter, answering: AnswerDesk) -> None:
     @router.post("/fill", response_model=q.FillAnswers)
     async def fill(question: q.FillQuestion) -> JSONResponse:
         """Fill the blanks of texts, with probabilities; several blanks agree."""
@@ -90,7 +90,7 @@ def _add_questions(router: APIRouter, answering: Answering) -> None:
         return answer_list(await answering.grow(question))
 
 
-def _add_hiding(router: APIRouter, answering: Answering) -> None:
+def _add_hiding(router: APIRouter, answering: AnswerDesk) -> None:
     @router.post("/show", response_model=q.ShowAnswers)
     def show(question: q.ShowQuestion) -> JSONResponse:
         """Show a text as a model will see it: what a policy hides, or each of them."""
@@ -127,7 +127,7 @@ def _add_hiding(router: APIRouter, answering: Answering) -> None:
         )
 
 
-def _add_facts(router: APIRouter, answering: Answering, metrics: Metrics) -> None:
+def _add_facts(router: APIRouter, answering: AnswerDesk, metrics: Metrics) -> None:
     @router.get("/places", response_model=q.PlaceList)
     def places() -> q.PlaceList:
         """What is served, and what can be asked of it."""
@@ -151,7 +151,7 @@ def _add_facts(router: APIRouter, answering: Answering, metrics: Metrics) -> Non
         return metrics.text()
 
 
-def _add_runs(router: APIRouter, answering: Answering) -> None:
+def _add_runs(router: APIRouter, answering: AnswerDesk) -> None:
     followers = {place.id: RunFollower(place) for place in answering.served.places.values() if place.is_run}
 
     @router.get("/runs/{id}", response_model=RunDetail)
@@ -168,7 +168,7 @@ def _add_runs(router: APIRouter, answering: Answering) -> None:
         return describe_tuned(answering.served.able(id, "predict"))
 
 
-def describe_place(answering: Answering, place: Place) -> q.ServedPlace:
+def describe_place(answering: AnswerDesk, place: Place) -> q.ServedPlace:
     """What a page has to know of a place."""
     card = own_json(place.model, TASK) if place.model is not None else None
     card = card if isinstance(card, dict) else {}
@@ -192,7 +192,7 @@ def describe_place(answering: Answering, place: Place) -> q.ServedPlace:
     return described
 
 
-def _encoder(answering: Answering, path: object) -> Place | None:
+def _encoder(answering: AnswerDesk, path: object) -> Place | None:
     try:
         return answering.served.of_path(Path(path)) if isinstance(path, str) else None
     except (OSError, ValueError, RuntimeError):

@@ -35,7 +35,7 @@ Seed = Annotated[int, Field(ge=0, lt=1 << 53)]
 OnLong = Literal["windows", "error", "cut"]
 
 
-class Question(BaseModel):
+class PlaceQuestion(BaseModel):
     """What every question has."""
 
     model_config = ConfigDict(extra="forbid")
@@ -43,7 +43,7 @@ class Question(BaseModel):
     model: Id
 
 
-class FillQuestion(Question):
+class FillQuestion(PlaceQuestion):
     """Fill the blanks of texts: [MASK], or [MASK:word] for a word of one or several tokens."""
 
     texts: Texts
@@ -54,7 +54,7 @@ class FillQuestion(Question):
     on_long: OnLong = "windows"
 
 
-class ScoreQuestion(Question):
+class ScoreQuestion(PlaceQuestion):
     """Say how likely texts are."""
 
     texts: Texts
@@ -66,7 +66,7 @@ class ScoreQuestion(Question):
     on_long: OnLong = "windows"
 
 
-class EmbedQuestion(Question):
+class EmbedQuestion(PlaceQuestion):
     """Turn texts into vectors."""
 
     texts: Texts
@@ -76,14 +76,14 @@ class EmbedQuestion(Question):
     on_long: OnLong = "windows"
 
 
-class PredictQuestion(Question):
+class PredictQuestion(PlaceQuestion):
     """Ask a tuned model about texts, or about pairs of them."""
 
     texts: Texts
     pairs: Texts | None = None
 
 
-class ExplainQuestion(Question):
+class ExplainQuestion(PlaceQuestion):
     """Ask a classifier which words of a text mattered for its label."""
 
     text: Text
@@ -104,7 +104,7 @@ class SearchQuestion(BaseModel):
     exact: bool = False
 
 
-class ShowQuestion(Question):
+class ShowQuestion(PlaceQuestion):
     """Show a text as a model will see it under a policy, or under all."""
 
     text: Text
@@ -115,7 +115,7 @@ class ShowQuestion(Question):
     epoch: Annotated[int, Field(ge=0, lt=1 << 31)] = 0
 
 
-class RollQuestion(Question):
+class RollQuestion(PlaceQuestion):
     """Hide in a text many times over, and count what is hidden how often."""
 
     text: Text
@@ -125,7 +125,7 @@ class RollQuestion(Question):
     rolls: Annotated[int, Field(ge=1, le=1_000)] = 200
 
 
-class GrowQuestion(Question):
+class GrowQuestion(PlaceQuestion):
     """Have a model write, and tell in which order."""
 
     text: Annotated[str, Field(max_length=LONGEST, description="with gaps, or empty")] = ""

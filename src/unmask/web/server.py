@@ -44,7 +44,7 @@ def create_app(places: tuple[Place, ...], keys: Keys, port: int, limits: Limits 
     """The application, guarded."""
     from fastapi import FastAPI
 
-    from unmask.web.answering import Answering
+    from unmask.web.answering import AnswerDesk
     from unmask.web.api import api_router
     from unmask.web.guard import Guard
     from unmask.web.limits import BodyLimit, Limits
@@ -52,7 +52,7 @@ def create_app(places: tuple[Place, ...], keys: Keys, port: int, limits: Limits 
     from unmask.web.static import page_routes
 
     limits = limits or Limits()
-    answering = Answering(Served(places), limits)
+    answering = AnswerDesk(Served(places), limits)
     app = FastAPI(
         title="unmask",
         version=__version__,

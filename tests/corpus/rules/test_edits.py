@@ -3,12 +3,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmask.corpus.rules.edits import Replacement, clean_again, replace_stretches
+from unmask.corpus.rules.edits import TextEdit, clean_again, replace_stretches
 from unmask.records import Mark
 
 
 @st.composite
-def edited(draw: st.DrawFn) -> tuple[str, list[Mark], list[Replacement]]:
+def edited(draw: st.DrawFn) -> tuple[str, list[Mark], list[TextEdit]]:
     """A text, spans of it, and stretches to replace, some of them empty or side by side."""
     text = draw(st.text(st.sampled_from("ab \nü猫"), max_size=24))
     places = st.integers(0, len(text))
@@ -16,11 +16,11 @@ def edited(draw: st.DrawFn) -> tuple[str, list[Mark], list[Replacement]]:
     borders = sorted(draw(st.lists(places, max_size=6, unique=True)))
     stretches = zip(borders[::2], borders[1::2], strict=False)
     marks = [(*sorted(span), "entity") for span in spans if span[0] != span[1]]
-    return text, marks, [Replacement(*pair, draw(st.sampled_from(["", "X", " YZ"]))) for pair in stretches]
+    return text, marks, [TextEdit(*pair, draw(st.sampled_from(["", "X", " YZ"]))) for pair in stretches]
 
 
 @given(edited())
-def test_a_mark_keeps_what_is_left_of_its_own_text(case: tuple[str, list[Mark], list[Replacement]]) -> None:
+def test_a_mark_keeps_what_is_left_of_its_own_text(case: tuple[str, list[Mark], list[TextEdit]]) -> None:
     text, marks, replacements = case
     after, moved = replace_stretches(text, marks, replacements)
     owner = {place: number for number, each in enumerate(replacements) for place in range(each.start, each.end)}
@@ -37,7 +37,7 @@ def test_a_mark_keeps_what_is_left_of_its_own_text(case: tuple[str, list[Mark], 
         inside = ""
         for piece, place in pieces:
             number = owner.get(place)
-            stretch = replacements[number] if number is not None else Replacement(place, place + 1)
+            stretch = replacements[number] if number is not None else TextEdit(place, place + 1)
             if start <= stretch.start and stretch.end <= end:
                 inside += piece
         expected.append(inside.strip())
@@ -45,14 +45,14 @@ def test_a_mark_keeps_what_is_left_of_its_own_text(case: tuple[str, list[Mark], 
 
 
 def test_cutting_a_text_out_of_itself_leaves_no_marks() -> None:
-    assert replace_stretches("Paris", [(0, 5, "entity")], [Replacement(0, 5)]) == ("", ())
+    assert replace_stretches("Paris", [(0, 5, "entity")], [TextEdit(0, 5)]) == ("", ())
 
 
 def test_what_was_cut_leaves_no_double_space_and_no_empty_line() -> None:
     text, marks = replace_stretches(
         "In [1] Paris [2]\n[3]\nagain",
         [(7, 12, "entity")],
-        [Replacement(3, 6), Replacement(13, 16), Replacement(17, 20)],
+        [TextEdit(3, 6), TextEdit(13, 16), TextEdit(17, 20)],
     )
     text, marks = clean_again(text, marks)
     assert (text, [text[start:end] for start, end, _ in marks]) == ("In Paris\nagain", ["Paris"])

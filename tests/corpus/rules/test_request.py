@@ -40,7 +40,7 @@ def test_what_is_tried_is_shown_with_its_examples_and_nothing_is_written(
 ) -> None:
     pages = write(tmp_path / "pages.jsonl", [f"Home | About\nA text of its own, number {n}." for n in range(40)])
     tried = unmask.prepare(pages, out=tmp_path / "data", try_=True)
-    assert isinstance(tried, unmask.results.Tried) and tried.documents == tried.dropped == 40
+    assert isinstance(tried, unmask.results.RulesTried) and tried.documents == tried.dropped == 40
     rows = {row.name: row for row in tried.rules}
     assert (rows["gopher-words"].dropped, rows["boilerplate"].changed) == (40, 40)
     assert len(rows) == 37  # all that need no option of their own

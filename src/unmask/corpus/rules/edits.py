@@ -19,7 +19,7 @@ from unmask.corpus.marks import clean_with_places, trim_mark
 from unmask.records import Mark
 
 
-class Replacement(NamedTuple):
+class TextEdit(NamedTuple):
     """What stands for a stretch of a text."""
 
     start: int
@@ -28,11 +28,11 @@ class Replacement(NamedTuple):
 
 
 def replace_stretches(
-    text: str, marks: Sequence[Mark], replacements: Sequence[Replacement]
+    text: str, marks: Sequence[Mark], replacements: Sequence[TextEdit]
 ) -> tuple[str, tuple[Mark, ...]]:
     """The text with ascending stretches replaced that do not overlap, and its marks where they are now.
 
-    >>> replace_stretches("a cat[1] sat", [(2, 8, "entity")], [Replacement(5, 8)])
+    >>> replace_stretches("a cat[1] sat", [(2, 8, "entity")], [TextEdit(5, 8)])
     ('a cat sat', ((2, 5, 'entity'),))
     """
     kept_from = [0, *(replacement.end for replacement in replacements)]
@@ -51,7 +51,7 @@ def clean_again(text: str, marks: Sequence[Mark]) -> tuple[str, tuple[Mark, ...]
     return text, _left_of(text, [(moved[start], moved[end], kind) for start, end, kind in marks])
 
 
-def _move_marks(marks: Sequence[Mark], replacements: Sequence[Replacement], edited: str) -> tuple[Mark, ...]:
+def _move_marks(marks: Sequence[Mark], replacements: Sequence[TextEdit], edited: str) -> tuple[Mark, ...]:
     starts = [replacement.start for replacement in replacements]
     ends = [replacement.end for replacement in replacements]
     grown = [0, *accumulate(len(text) - (end - start) for start, end, text in replacements)]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from unmask.corpus.rules.edits import Replacement
+from unmask.corpus.rules.edits import TextEdit
 from unmask.corpus.rules.figures import CHARACTER
 from unmask.words import UNSPACED
 
@@ -78,27 +78,27 @@ NEEDED: dict[str, Callable[[str], bool]] = {
 }
 
 
-def cut_lines(text: str, goes: Sequence[bool]) -> list[Replacement]:
+def cut_lines(text: str, goes: Sequence[bool]) -> list[TextEdit]:
     """The stretches of lines that go, each with a line break.
 
     >>> cut_lines("menu\\nText.\\nmore", [True, False, True])
-    [Replacement(start=0, end=5, text=''), Replacement(start=10, end=15, text='')]
+    [TextEdit(start=0, end=5, text=''), TextEdit(start=10, end=15, text='')]
     """
     borders = [-1, *(match.start() for match in re.finditer("\n", text)), len(text)]
     if all(goes):
-        return [Replacement(0, len(text))]
+        return [TextEdit(0, len(text))]
     first = goes.index(False)
     return [
-        Replacement(begin + 1, end + 1) if number < first else Replacement(begin, end)
+        TextEdit(begin + 1, end + 1) if number < first else TextEdit(begin, end)
         for number, (begin, end) in enumerate(pairwise(borders))
         if goes[number]
     ]
 
 
-def citations(text: str) -> list[Replacement]:
+def citations(text: str) -> list[TextEdit]:
     """The marks of an encyclopedia: [12], [edit], [citation needed].
 
     >>> citations("Paris[1] is large.[edit]")
-    [Replacement(start=5, end=8, text=''), Replacement(start=18, end=24, text='')]
+    [TextEdit(start=5, end=8, text=''), TextEdit(start=18, end=24, text='')]
     """
-    return [Replacement(*match.span()) for match in CITATION.finditer(text)] if "[" in text else []
+    return [TextEdit(*match.span()) for match in CITATION.finditer(text)] if "[" in text else []

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 
-from unmask.corpus.rules.edits import Replacement
+from unmask.corpus.rules.edits import TextEdit
 
 # Each part is bounded as in RFC 5321, so that a line without a space takes no longer than others.
 EMAIL = re.compile(
@@ -27,7 +27,7 @@ UNICAST = ip_network("2000::/3")  # what is given to machines; a::b is more like
 SIGNS = re.compile(r"@|\d\.\d{1,3}\.\d|:[0-9A-Fa-f]{0,4}:")  # without one of these there is nothing to mask
 
 
-def personal_stretches(text: str) -> list[Replacement]:
+def personal_stretches(text: str) -> list[TextEdit]:
     """Where emails and public addresses are, with what stands for them.
 
     >>> [text for *_, text in personal_stretches("Ask jane@company.org at 8.8.8.8, not at 10.0.0.1.")]
@@ -40,18 +40,18 @@ def personal_stretches(text: str) -> list[Replacement]:
     return sorted([*emails, *(address for address in _addresses(text) if address.start not in taken)])
 
 
-def _emails(text: str) -> Iterator[Replacement]:
+def _emails(text: str) -> Iterator[TextEdit]:
     if "@" in text:
         for match in EMAIL.finditer(text):
             if not match[0].lower().endswith(FREE):
-                yield Replacement(*match.span(), "name@example.com")
+                yield TextEdit(*match.span(), "name@example.com")
 
 
-def _addresses(text: str) -> Iterator[Replacement]:
+def _addresses(text: str) -> Iterator[TextEdit]:
     for match in ADDRESS.finditer(text):
         try:
             address = ip_address(match[0])
         except ValueError:  # 300.1.1.1, a time of day, a ratio
             continue
         if address.is_global and (address.version == 4 or address in UNICAST):
-            yield Replacement(*match.span(), "192.0.2.1" if address.version == 4 else "2001:db8::1")
+            yield TextEdit(*match.span(), "192.0.2.1" if address.version == 4 else "2001:db8::1")

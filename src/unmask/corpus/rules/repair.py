@@ -14,7 +14,7 @@ from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from unmask.corpus.rules.edits import Replacement, replace_stretches
+from unmask.corpus.rules.edits import TextEdit, replace_stretches
 from unmask.records import Mark
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ def repair_text(text: str, marks: tuple[Mark, ...] = ()) -> tuple[str, tuple[Mar
     """
     if text.isascii() or SUSPECT.search(text) is None:
         return text, marks
-    replacements: list[Replacement] = []
+    replacements: list[TextEdit] = []
     start = 0
     for line in text.splitlines(keepends=True):
         if SUSPECT.search(line) and (repaired := _repair_line(line)) != line:
-            whole = [Replacement(start, start + len(line), repaired)]
+            whole = [TextEdit(start, start + len(line), repaired)]
             replacements += _differences(line, repaired, start) if marks else whole
         start += len(line)
     return replace_stretches(text, marks, replacements) if replacements else (text, marks)
@@ -76,17 +76,17 @@ def _config(latin: bool) -> TextFixerConfig:
     )
 
 
-def _differences(before: str, after: str, offset: int) -> Sequence[Replacement]:
+def _differences(before: str, after: str, offset: int) -> Sequence[TextEdit]:
     """What became what: the stretches between the characters that both have."""
     first = _same(before, after)
     last = _same(before[:first:-1], after[:first:-1])
     old, new = before[first : len(before) - last], after[first : len(after) - last]
     if max(len(old), len(new)) > ALIGNED:
-        return [Replacement(offset + first, offset + first + len(old), new)]
+        return [TextEdit(offset + first, offset + first + len(old), new)]
     codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     place = offset + first
     return [
-        Replacement(place + begin, place + end, new[start:stop])
+        TextEdit(place + begin, place + end, new[start:stop])
         for tag, begin, end, start, stop in codes
         if tag != "equal"
     ]

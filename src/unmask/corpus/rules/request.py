@@ -19,7 +19,7 @@ from unmask.corpus.sample import read_sample
 from unmask.errors import BadInput
 from unmask.progress import task
 from unmask.records import Document
-from unmask.results import Tried
+from unmask.results import RulesTried
 
 BOILERPLATE = "boilerplate"
 EVERYTHING = "web,dclm,boilerplate"  # what is tried where nothing is named
@@ -57,7 +57,9 @@ class RuleRequest:
         return asked.with_learnt(lines, limits)
 
 
-def try_request(sources: Sequence[str], request: RuleRequest, *, field: str = "text", encoding: str = UTF8) -> Tried:
+def try_request(
+    sources: Sequence[str], request: RuleRequest, *, field: str = "text", encoding: str = UTF8
+) -> RulesTried:
     """What the rules that are asked for would do to a sample; all of them, if none is."""
     start = perf_counter()
     chosen = request.settings(sources, field, encoding)
@@ -73,7 +75,7 @@ def try_request(sources: Sequence[str], request: RuleRequest, *, field: str = "t
         trial = try_rules(documents(), chosen)
     if not trial.documents:
         raise BadInput(f"{sources[0]}: there is no text in it to try rules on")
-    return Tried(
+    return RulesTried(
         sources=tuple(sources),
         documents=trial.documents,
         bytes=trial.bytes,

@@ -45,7 +45,7 @@ class _Tally:
 
 
 @dataclass(frozen=True)
-class Trial:
+class RuleSample:
     """A sample under the rules."""
 
     documents: int
@@ -56,7 +56,7 @@ class Trial:
     languages: dict[str, int]  # documents in each, most first, where they are told
 
 
-def try_rules(documents: Iterable[Document], settings: RuleSettings) -> Trial:
+def try_rules(documents: Iterable[Document], settings: RuleSettings) -> RuleSample:
     """Ask every rule about every document of a sample."""
     tallies = {name: _Tally() for name in _names(settings)}
     identify = identifier() if settings.languages or settings.tell_language else None
@@ -87,7 +87,7 @@ def try_rules(documents: Iterable[Document], settings: RuleSettings) -> Trial:
     rows = [_row(name, tally, settings) for name, tally in tallies.items()]
     rows.sort(key=lambda row: -max(row.dropped, row.changed))
     sampled, size, dropped, dropped_size = counts.tolist()
-    return Trial(sampled, size, dropped, dropped_size, tuple(rows), dict(languages.most_common()))
+    return RuleSample(sampled, size, dropped, dropped_size, tuple(rows), dict(languages.most_common()))
 
 
 def _cut_by(name: str, text: str, settings: RuleSettings) -> str:

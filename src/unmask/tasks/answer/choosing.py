@@ -64,11 +64,10 @@ def choose_span(begins: Reals, ends: Reals, none: tuple[float, float] | None, lo
 def calibrated_probability(log_probability: float, temperature: float) -> float:
     """How likely an answer is right, from how likely it is chosen, in nats.
 
-    >>> calibrated_probability(float(np.log(0.9)), 2.0)
+    >>> round(calibrated_probability(float(np.log(0.9)), 2.0), 6)
     0.75
     """
-    odds = log_odds(np.array([log_probability])) / temperature
-    return round(float(expit(odds)[0]), 12)
+    return float(expit(log_odds(np.array([log_probability])) / temperature)[0])
 
 
 def log_odds(log_probabilities: Reals) -> Reals:

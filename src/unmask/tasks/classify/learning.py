@@ -104,10 +104,14 @@ class Classifying(Tuning):
         every = self.train if self.given_dev else replace(self.train, examples=self.train.examples + self.dev.examples)
         tunings: list[tuple[Tuning, LabelledExamples]] = []
         for number, (rest, part) in enumerate(fold(every, count, self.settings.seed), start=1):
-            learnt, dev = (rest, self.dev) if self.given_dev else hold_out(rest, self.settings.seed)
+            learnt, dev = (rest, self.dev) if self.given_dev else self.hold_out(rest)
             name = f"{number}/{count}"
             tunings.append((replace(self, train=learnt, dev=dev, fold=name, known=self.labels), part))
         return tunings
+
+    def hold_out(self, examples: LabelledExamples) -> tuple[LabelledExamples, LabelledExamples]:
+        """Every tenth example of each label."""
+        return hold_out(examples, self.settings.seed)
 
     def texts_of(self, examples: LabelledExamples) -> list[str]:
         """The text of each example, both of a pair."""

@@ -222,6 +222,10 @@ class Retrieving(SentenceTuning):
             ways = "words (BM25) and the model's vectors" if self.mines_by_vectors else "words (BM25)"
             say(f"{found:,} hard negatives by {ways}, {self.hard} at the most for each answer")
 
+    def hold_out(self, examples: JudgedQueries) -> tuple[JudgedQueries, JudgedQueries]:
+        """Every tenth query."""
+        return hold_out_queries(examples, self.settings.seed)
+
     def folds(self, count: int) -> list[tuple[Tuning, JudgedQueries]]:
         """Tunings on all queries but a part, which they are judged by; a tenth of the rest is their dev."""
         everyone = self.train if self.given_dev else joined_queries(self.train, self.dev)
@@ -232,7 +236,7 @@ class Retrieving(SentenceTuning):
         for number in range(count):
             part = np.sort(order[number::count])
             rest = everyone.only(np.setdiff1d(np.arange(len(everyone)), part))
-            learnt, dev = (rest, self.dev) if self.given_dev else hold_out_queries(rest, self.settings.seed)
+            learnt, dev = (rest, self.dev) if self.given_dev else self.hold_out(rest)
             fold = replace(self, train=learnt, dev=dev, fold=f"{number + 1}/{count}")
             tunings.append((fold, everyone.only(part)))
         return tunings
