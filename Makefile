@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
+unexport PYTHONDONTWRITEBYTECODE  # what is imported is compiled once, and not by every process that is started
+
 .PHONY: demo test lint format clean
 
 demo: $(READY)
