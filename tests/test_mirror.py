@@ -50,6 +50,7 @@ ELSEWHERE = {
     "corpus/engines/worker.py": "corpus/engines/test_processes.py: real processes, killed on the way",
     "corpus/near/candidates.py": "corpus/near/test_decide.py: shingles of staged documents",
     "corpus/read_part.py": "corpus/test_collect.py: parts of any size, by any number of processes",
+    "corpus/read/http_message.py": "corpus/read/test_warc.py: pages in chunks, packed, or neither",
     "corpus/removed.py": "corpus/test_collect.py: what is left out has its place and its step",
     "corpus/staged.py": "corpus/test_collect.py: stretches of files, interrupted runs",
     "corpus/settings.py": "corpus/test_collect.py: settings that cannot be",

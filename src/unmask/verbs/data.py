@@ -45,9 +45,9 @@ def prepare(
     """Make a data directory of raw text.
 
     Reads text (a paragraph per line, a blank line between documents), JSONL, CSV, parquet, Markdown and HTML, and with
-    pip install 'unmask[office]' PDF and docx, plain, compressed (.gz, .zst, .xz, .bz2) or in tar; cleans it, sets
-    documents aside to measure on, trains a tokenizer and encodes. JSONL may mark entities and phrases: "spans":
-    [[start, end, "entity"]]. Interrupted, the same command goes on with what was not read yet.
+    pip install 'unmask[office]' PDF and docx, plain, compressed (.gz, .zst, .xz, .bz2), in tar or in WARC and WET;
+    cleans it, sets documents aside to measure on, trains a tokenizer and encodes. JSONL may mark entities and phrases:
+    "spans": [[start, end, "entity"]]. Interrupted, the same command goes on with what was not read yet.
 
     Args:
         sources: Files, folders, globs, - for standard input, or builtin: the documentation on this machine.

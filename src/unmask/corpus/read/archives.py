@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import IO
 
-from unmask.corpus.read.byte_reader import BUFFER, ByteReader, recoder_of
+from unmask.corpus.read.byte_reader import BUFFER, ByteReader, packed_as, recoder_of
 from unmask.corpus.read.find import TextSource, format_of, is_installed, suffix_of
 from unmask.corpus.read.formats import Malformed, PassedOver, Recoded, Record
 
@@ -49,7 +49,7 @@ def _read_member(file: IO[bytes], source: TextSource, field: str, readers: dict[
         yield PassedOver(source.name, suffix_of(path))
         return
     source = replace(source, format=kind[0], compression=kind[1], member=True)
-    stream = ByteReader(file.read, source.compression, recoder_of(source))
+    stream = ByteReader(file.read, packed_as(source), recoder_of(source))
     line = 0
     for record in readers[source.format](io.BufferedReader(stream, BUFFER), source, field):
         line = record.line

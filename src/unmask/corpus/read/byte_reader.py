@@ -31,7 +31,8 @@ MEMORY = 256 << 20  # bytes that a decoder of xz may take
 RATIO, UNSUSPECTED = 250, 256 << 20  # times its size, and bytes, that a file may unpack to
 
 
-def _unpack_zlib(frame: Any, data: bytes) -> Iterator[bytes]:
+def unpack_zlib(frame: Any, data: bytes) -> Iterator[bytes]:
+    """Pieces of what a gzip stream holds, of at most `PIECE` bytes."""
     while (chunk := frame.decompress(data, PIECE)) or frame.unconsumed_tail:
         yield chunk
         data = frame.unconsumed_tail
@@ -49,7 +50,7 @@ def _unpack_zstd(frame: Any, data: bytes) -> Iterator[bytes]:
 
 # By compression: what unpacks one stream, how it gives pieces of what it is given, and how much it is given at a time.
 DECODERS: dict[str, tuple[Callable[[], Any], Callable[[Any, bytes], Iterator[bytes]], int]] = {
-    "gzip": (lambda: zlib.decompressobj(wbits=31), _unpack_zlib, CHUNK),
+    "gzip": (lambda: zlib.decompressobj(wbits=31), unpack_zlib, CHUNK),
     "zstd": (lambda: zstandard.ZstdDecompressor().decompressobj(), _unpack_zstd, ZSTD_INPUT),
     "xz": (lambda: lzma.LZMADecompressor(memlimit=MEMORY), _unpack_bounded, CHUNK),
     "bz2": (bz2.BZ2Decompressor, _unpack_bounded, CHUNK),
@@ -131,7 +132,7 @@ def open_source(source: TextSource) -> Iterator[tuple[io.BufferedReader, ByteRea
         return
     with Path(source.name).open("rb", buffering=0) as file:
         file.seek(source.start)
-        stream = ByteReader(_read_stretch(file, source), source.compression, recoder_of(source))
+        stream = ByteReader(_read_stretch(file, source), packed_as(source), recoder_of(source))
         yield io.BufferedReader(stream, BUFFER), stream
 
 
@@ -141,6 +142,11 @@ def _read_stretch(file: io.FileIO, source: TextSource) -> Callable[[int], bytes]
     if end is None:
         return file.read
     return lambda size: file.read(min(size, end - file.tell()))
+
+
+def packed_as(source: TextSource) -> str | None:
+    """How a source is packed, as far as its reader leaves that to others: that of WARC unpacks records one by one."""
+    return None if source.format == "warc" and source.compression == "gzip" else source.compression
 
 
 def recoder_of(source: TextSource) -> Recoder | None:

@@ -40,10 +40,12 @@ FORMATS: dict[str, str] = {
     ".pdf": "pdf",
     ".docx": "docx",
     ".tar": "tar",
+    ".warc": "warc",
+    ".wet": "warc",
 }
 EXTRA_MODULES: dict[str, str] = {"pdf": "pypdf", "docx": "mammoth"}  # by format: what the extra office brings
 EXTRA_REMEDY = "pip install 'unmask[office]'"
-BINARY = {"parquet", "tar", *EXTRA_MODULES}  # formats that know their encoding, or whose files do
+BINARY = {"parquet", "tar", "warc", *EXTRA_MODULES}  # formats that know their encoding, or whose files do
 COMPRESSIONS: dict[str, str] = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2"}
 # How many bytes of text a byte on disk gives, on the small side: Wikipedia is 2.6 times as large as its .gz.
 TEXT_SHARES = {"gzip": 2.5, "zstd": 2.5, "xz": 3.0, "bz2": 3.0, "pdf": 0.02, "docx": 0.1, "builtin": 0.1}

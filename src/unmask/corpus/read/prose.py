@@ -60,26 +60,33 @@ def _page(content: io.BufferedReader, source: TextSource, markdown: bool) -> Ite
     if len(data) > ROW:
         yield Malformed(source.name, 0, f"a page of more than {ROW >> 20} MB")
         return
+    yield from page_documents(data, source, markdown=markdown)
+
+
+def page_documents(
+    data: bytes, source: TextSource, *, line: int = 1, charset: str | None = None, markdown: bool = False
+) -> Iterator[Record]:
+    """The prose of a page, at a line of its source; `charset` is the encoding that its server said."""
     try:
-        page = _decode(data)
+        page = _decode(data, charset)
         if markdown:
             page = FRONT_MATTER.sub("", page.replace("\r\n", "\n"))
             page = MarkdownIt("commonmark").enable("table").render(page)
-        yield from cut_long_text("\n".join(paragraphs(page)), source.name, 1)
+        yield from cut_long_text("\n".join(paragraphs(page)), source.name, line)
     except UnicodeDecodeError as error:
-        yield Malformed(source.name, 1, not_decoded(error, source.encoding))
+        yield Malformed(source.name, line, not_decoded(error, source.encoding))
     except (LookupError, RecursionError) as error:
-        yield Malformed(source.name, 1, f"not readable as a page ({error})")
+        yield Malformed(source.name, line, f"not readable as a page ({error})")
 
 
-def _decode(data: bytes) -> str:
-    """UTF-8, or else the encoding the page itself declares."""
+def _decode(data: bytes, charset: str | None) -> str:
+    """UTF-8, or else the encoding that the server said or the page itself declares."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        if (charset := declared_encoding(data)) is None:
+        if (encoding := charset or declared_encoding(data)) is None:
             raise
-        return data.decode(charset)
+        return data.decode(encoding)
 
 
 def paragraphs(page: str, rows_in_line: bool = False) -> Iterator[str]:

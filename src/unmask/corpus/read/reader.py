@@ -17,6 +17,7 @@ from unmask.corpus.read.find import TextSource
 from unmask.corpus.read.formats import Malformed, Recoded, Record, read_delimited, read_jsonl, read_parquet, read_text
 from unmask.corpus.read.office import read_docx, read_pdf
 from unmask.corpus.read.prose import read_html, read_markdown
+from unmask.corpus.read.warc import read_warc
 
 
 def read_source(
@@ -66,5 +67,6 @@ READERS: dict[str, Callable[[io.BufferedReader, TextSource, str], Iterator[Recor
     "pdf": read_pdf,
     "docx": read_docx,
     "tar": read_archive,
+    "warc": read_warc,
     "stdin": read_stdin,
 }
