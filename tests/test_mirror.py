@@ -56,6 +56,8 @@ ELSEWHERE = {
     "corpus/settings.py": "corpus/test_collect.py: settings that cannot be",
     "corruption/rows.py": "corruption/test_schedule.py: rows of a mixture are those of its policies",
     "corruption/settings.py": "corruption/test_policy.py: settings and what is wrong with them",
+    "models/masked_lm.py": "models/test_load.py: what is loaded, and what is refused",
+    "models/settings.py": "models/test_load.py and test_config.py: what would have code run",
     "errors.py": "test_cli.py: each kind has its line and its exit code",
     "evaluation/tuned/answers.py": "evaluation/tuned/test_comparison.py",
     "evaluation/tuned/baselines.py": "evaluation/tuned/test_classify.py",

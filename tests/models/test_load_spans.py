@@ -7,8 +7,8 @@ import pytest
 from writing_cases import sequential_model
 
 from unmask.errors import BadInput, Damaged
-from unmask.models.config import model_type
 from unmask.models.load_spans import load_spans
+from unmask.models.settings import model_type
 
 Make = Callable[..., Path]
 

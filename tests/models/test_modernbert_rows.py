@@ -1,43 +1,24 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from transformers import ModernBertConfig, ModernBertForMaskedLM, ModernBertModel
+from modernbert_cases import plain_model
+from transformers import ModernBertForMaskedLM, ModernBertModel
 
-from unmask.models import modernbert_rows
-from unmask.models.load import load_model
-from unmask.models.modernbert_rows import RowEncoder, product, row_encoder, row_predictor
+from unmask.models.modernbert_rows import product, read_predictor
+from unmask.models.rows_of_model import row_encoder, row_predictor
+from unmask.models.settings import read_settings
 from unmask.records import Ids, Integers
 
-Make = Callable[..., Path]
 LAYERS = {
     "both kinds": ["full_attention", "sliding_attention", "full_attention"],
     "a local one last": ["full_attention", "sliding_attention"],
     "one": ["full_attention"],
     "one that is local": ["sliding_attention"],
 }
-
-
-def _model(layers: list[str], **changes: object) -> ModernBertForMaskedLM:
-    settings = {
-        "vocab_size": 96,
-        "hidden_size": 32,
-        "num_hidden_layers": len(layers),
-        "num_attention_heads": 2,
-        "intermediate_size": 48,
-        "layer_types": layers,
-        "local_attention": 8,
-        "max_position_embeddings": 256,
-        "initializer_range": 0.2,
-        "pad_token_id": 0,
-    }
-    torch.manual_seed(0)
-    config = ModernBertConfig(**settings, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2, **changes)
-    return ModernBertForMaskedLM._from_config(config, attn_implementation="sdpa").eval()
 
 
 def _rows(*lengths: int) -> list[Ids]:
@@ -55,7 +36,7 @@ def _by_transformers(model: ModernBertModel, rows: list[Ids]) -> list[torch.Tens
 def test_states_are_those_of_transformers_whatever_rows_are_read_together(
     layers: list[str], lengths: tuple[int, ...]
 ) -> None:
-    model = _model(layers).model
+    model = plain_model(layers).model
     encoder, rows = row_encoder(model), _rows(*lengths)
     assert encoder is not None
     expected = _by_transformers(model, rows)
@@ -67,7 +48,7 @@ def test_states_are_those_of_transformers_whatever_rows_are_read_together(
 
 @pytest.mark.parametrize("count", [1, 5, 30])
 def test_logits_are_those_of_transformers_for_few_positions_and_for_many(count: int) -> None:
-    model = _model(LAYERS["both kinds"])
+    model = plain_model(LAYERS["both kinds"])
     predictor, rows = row_predictor(model), _rows(*[12] * count)
     assert predictor is not None
     with torch.no_grad():
@@ -75,33 +56,54 @@ def test_logits_are_those_of_transformers_for_few_positions_and_for_many(count: 
         torch.testing.assert_close(predictor.logits(rows, [np.array([4])] * count), expected, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "changes", [{}, {"norm_bias": True}, {"tie_word_embeddings": False}, {"decoder_bias": False}], ids=str
+)
+def test_files_are_read_to_the_logits_of_the_model_that_wrote_them(changes: dict[str, object], tmp_path: Path) -> None:
+    model = plain_model(LAYERS["both kinds"], **changes)
+    with torch.no_grad():
+        for weight in model.parameters():  # norms and biases too
+            weight.add_(0.05 * torch.randn_like(weight))
+    model.save_pretrained(tmp_path)
+    predictor, rows = read_predictor(tmp_path, read_settings(tmp_path)), _rows(5, 5, 40)
+    assert predictor is not None
+    with torch.no_grad():
+        expected = [model(input_ids=torch.from_numpy(row).long()[None]).logits[0, 1:3] for row in rows]
+    torch.testing.assert_close(predictor.logits(rows, [np.array([1, 2])] * 3), torch.cat(expected), rtol=0, atol=1e-5)
+
+
+def test_files_in_several_pieces_and_in_half_precision_are_read(tmp_path: Path) -> None:
+    plain_model(LAYERS["one"]).bfloat16().save_pretrained(tmp_path, max_shard_size="20KB")
+    assert not (tmp_path / "model.safetensors").exists()
+    predictor, rows = read_predictor(tmp_path, read_settings(tmp_path)), _rows(7)
+    assert predictor is not None
+    model = ModernBertForMaskedLM.from_pretrained(tmp_path, dtype=torch.float32)
+    with torch.no_grad():
+        expected = model(input_ids=torch.from_numpy(rows[0]).long()[None]).logits[0, 3:4]
+    torch.testing.assert_close(predictor.logits(rows, [np.array([3])]), expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"auto_map": {}}, {"architectures": ["ModernBertModel"]}, {"vocab_size": 97}, {"num_hidden_layers": 2}],
+    ids=str,
+)
+def test_files_that_hold_something_else_are_left_to_transformers(settings: dict[str, object], tmp_path: Path) -> None:
+    plain_model(LAYERS["one"]).save_pretrained(tmp_path)
+    assert read_predictor(tmp_path, read_settings(tmp_path)) is not None
+    assert read_predictor(tmp_path, read_settings(tmp_path) | settings) is None
+
+
 def test_tokens_that_rows_share_are_computed_once_and_come_to_the_same() -> None:
-    model = _model(LAYERS["both kinds"]).model
-    encoder, row = RowEncoder(model), _rows(10)[0]
+    model = plain_model(LAYERS["both kinds"]).model
+    encoder, row = row_encoder(model), _rows(10)[0]
+    assert encoder is not None
     rows = []
     for place in range(10):
         hidden = row.copy()
         hidden[place] = 3
         rows.append(hidden)
     torch.testing.assert_close(encoder.states(rows), torch.cat(_by_transformers(model, rows)), rtol=0, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    "changes", [{"attention_bias": True}, {"mlp_bias": True}, {"hidden_activation": "silu"}], ids=str
-)
-def test_a_model_that_is_not_as_is_written_here_is_left_to_transformers(changes: dict[str, object]) -> None:
-    assert row_encoder(_model(LAYERS["one"], **changes).model) is None
-
-
-def test_other_families_and_precisions_and_a_small_model_that_disagrees_are_left_to_transformers(
-    make_model: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert load_model(make_model()).rows is None  # BERT
-    assert load_model(make_model("modernbert"), precision="bfloat16").rows is None
-    assert row_encoder(_model(LAYERS["one"]).model.half()) is None
-    assert load_model(make_model("modernbert")).rows is not None
-    monkeypatch.setattr(modernbert_rows, "_agrees", lambda: False)
-    assert load_model(make_model("modernbert")).rows is None
 
 
 @pytest.mark.parametrize("tokens", [1, 12, 13])

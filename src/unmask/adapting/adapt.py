@@ -24,7 +24,7 @@ from unmask.errors import BadInput
 from unmask.inference.sentence_layout import is_tuned
 from unmask.models.families.architectures import architecture
 from unmask.models.kernels import CPU_KERNELS
-from unmask.models.load import length_of
+from unmask.models.masked_lm import length_of
 from unmask.objectives.curriculum import Curriculum
 from unmask.pretraining.batches import MaskedBatches
 from unmask.progress import say

@@ -22,10 +22,10 @@ from unmask.adapting.start import AdaptStart, start_masked_lm
 from unmask.corruption.policy import policies_with
 from unmask.corruption.schedule import MaskingSchedule, parse_schedule
 from unmask.errors import BadInput
-from unmask.models.config import read_settings
 from unmask.models.families.architectures import architecture
 from unmask.models.heads import BOUNDARY, load_boundary_head
-from unmask.models.load import whole_model
+from unmask.models.masked_lm import whole_model
+from unmask.models.settings import read_settings
 from unmask.objectives.curriculum import Curriculum, parse_curriculum
 from unmask.objectives.spans import BoundaryLearner
 from unmask.objectives.text import TextObjective

@@ -100,7 +100,7 @@ def look_at(start: AdaptStart, sides: Sides, longest: int) -> dict[str, Any]:
     new = start.domain.tokenizer()
     old = new if sides.given is sides.begun else start.data.tokenizer()
     before, after = (
-        LoadedModel(start.model, model.eval(), tokenizer, vocabulary_of(tokenizer), longest)
+        LoadedModel.of(start.model, model.eval(), tokenizer, vocabulary_of(tokenizer), longest)
         for model, tokenizer in ((sides.given, old), (sides.kept, new))
     )
     with task("Filling sentences of the domain") as step:

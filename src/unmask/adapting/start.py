@@ -15,10 +15,11 @@ from transformers import AutoModelForMaskedLM, PreTrainedModel
 
 from unmask.adapting.extension import Extension
 from unmask.errors import BadInput
-from unmask.models.config import fitting_model, read_settings
+from unmask.models.config import fitting_model
 from unmask.models.init import set_unigram_bias
-from unmask.models.load import TUNED, length_of, whole_model
+from unmask.models.masked_lm import TUNED, length_of, whole_model
 from unmask.models.new_rows import add_rows
+from unmask.models.settings import read_settings
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.load import load_tokenizer
 

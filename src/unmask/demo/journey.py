@@ -131,7 +131,7 @@ def untrained_model(dataset: Dataset, recipe: Recipe, seed: int) -> LoadedModel:
     pretraining = Pretraining.of(dataset, recipe, seed)
     model = pretraining.objective.masked_lm(pretraining.learner())
     assert model is not None
-    return LoadedModel(
+    return LoadedModel.of(
         dataset.path, model.eval(), dataset.tokenizer(), dataset.vocabulary, recipe.settings.lengths.longest
     )
 

@@ -20,8 +20,9 @@ from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
 from unmask.errors import BadInput
 from unmask.files import sha256_of
 from unmask.inference.vectors import Encoder, encoder_of, load_encoder
-from unmask.models.load import is_masked_lm, load_model
+from unmask.models.load import load_model
 from unmask.models.locate import model_directory
+from unmask.models.masked_lm import is_masked_lm
 from unmask.planning.cost import cost_of
 from unmask.planning.forecast import recipe_of
 from unmask.pretraining.pretrain import Pretraining

@@ -29,7 +29,8 @@ from unmask.evaluation.frequency import BANDS, token_bands, word_ranks
 from unmask.evaluation.intervals import mean_figure, share_figure
 from unmask.files import write_bytes
 from unmask.models.inputs import as_inputs
-from unmask.models.load import PERMUTED, LoadedModel, load_model
+from unmask.models.load import LoadedModel, load_model
+from unmask.models.masked_lm import PERMUTED
 from unmask.models.sparse import logits_at
 from unmask.objectives.permuted import all_at_once, slots_of, two_streams
 from unmask.progress import task

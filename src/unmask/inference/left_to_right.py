@@ -18,7 +18,8 @@ from unmask.errors import Damaged
 from unmask.inference.ask import ROWS, TOKENS
 from unmask.inference.passages import Passage
 from unmask.models.inputs import as_inputs
-from unmask.models.load import LoadedModel, is_masked_lm
+from unmask.models.load import LoadedModel
+from unmask.models.masked_lm import is_masked_lm
 from unmask.objectives.vocabulary import predict_tokens
 from unmask.progress import task
 from unmask.records import Batch, Ids, Reals

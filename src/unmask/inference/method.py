@@ -15,9 +15,9 @@ from typing import Literal
 
 from unmask.errors import BadInput
 from unmask.inference.score import trained_objective
-from unmask.models.config import SPAN_MODELS, model_type
-from unmask.models.load import is_masked_lm
 from unmask.models.load_causal import is_causal_lm
+from unmask.models.masked_lm import is_masked_lm
+from unmask.models.settings import SPAN_MODELS, model_type
 
 WritingMethod = Literal["diffusion", "masked", "causal", "spans"]
 

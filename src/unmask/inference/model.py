@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unmask.errors import BadInput
-from unmask.models.config import is_span_model
 from unmask.models.load import LoadedModel, load_model
 from unmask.models.locate import TASK, model_directory
+from unmask.models.settings import is_span_model
 from unmask.quantities import quoted
 from unmask.results import Explained, ExplainedLabel, Filled, Generated, Prediction, Scored, Searched
 from unmask.tokens.windows import OnLong

@@ -24,9 +24,11 @@ from unmask.files import sha256_of
 from unmask.inference.ask import TOKENS_IN_CACHE
 from unmask.inference.sentence_layout import read_layout
 from unmask.models.config import fitting_model
-from unmask.models.load import DTYPES, chosen_device, length_of
+from unmask.models.load import DTYPES, chosen_device
 from unmask.models.locate import model_directory
-from unmask.models.modernbert_rows import RowEncoder, row_encoder
+from unmask.models.masked_lm import length_of
+from unmask.models.modernbert_rows import RowEncoder
+from unmask.models.rows_of_model import row_encoder
 from unmask.records import Ids, Integers
 from unmask.tokens.bucket import batches_by_length
 from unmask.tokens.tokenizer.load import load_tokenizer

@@ -7,7 +7,6 @@ would have something run, or that describes another model than the files hold, i
 from __future__ import annotations
 
 import copy
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -21,52 +20,12 @@ from transformers import CONFIG_MAPPING, AutoConfig, PreTrainedConfig, PreTraine
 from transformers.utils import logging
 
 from unmask.errors import BadInput, Damaged
+from unmask.models.settings import read_settings
 from unmask.models.weights import weight_shapes
 from unmask.tokens.tokenizer.load import NOT_RUN
 
-HUB_KERNEL = re.compile(r'_implementation[^"]*": [^,}]*/')  # code on the hub, which transformers would fetch and run
 INSIDE = re.compile(r"(^|\.)(layers?|h|block)\.\d+\.")  # a layer: of BERT and most others, of GPT-2, of T5
-SPAN_MODELS = ("t5", "mt5", "umt5", "longt5")  # that learn by sentinels
 GENEROUS = 4  # times the weights in the files: a head that is missing, a matrix that is tied, and no more
-
-
-def model_type(directory: Path) -> str:
-    """What transformers calls the architecture of a model directory."""
-    try:
-        settings = json.loads((directory / "config.json").read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise Damaged(f"{directory / 'config.json'} is not JSON: {error}") from error
-    return str(settings.get("model_type")) if isinstance(settings, dict) else "None"
-
-
-def is_span_model(directory: Path) -> bool:
-    """Whether a model directory is of a kind that spells out what sentinels stand for."""
-    try:
-        return model_type(directory) in SPAN_MODELS
-    except (Damaged, OSError):  # whoever loads it says what is wrong with it
-        return False
-
-
-def read_settings(directory: Path) -> dict[str, Any]:
-    """What config.json says, and none of it that would have something else run or computed."""
-
-    def refuse(constant: str) -> float:
-        if constant == "NaN":
-            raise ValueError("NaN is no number")
-        return float(constant)
-
-    file = directory / "config.json"
-    try:
-        settings = json.loads(file.read_text(encoding="utf-8"), parse_constant=refuse)
-    except (ValueError, RecursionError) as error:
-        raise Damaged(f"{file} is not JSON: {error}") from error
-    if not isinstance(settings, dict):
-        raise Damaged(f"{file}: holds no settings of a model")
-    if HUB_KERNEL.search(json.dumps(settings)):
-        raise BadInput(f"{file}: attn_implementation names code on the hub, which is not run; take that line out")
-    if "quantization_config" in settings:
-        raise BadInput(f"{directory}: its weights are quantized; give the model that it was made from")
-    return settings
 
 
 def read_config(directory: Path, settings: dict[str, Any]) -> PreTrainedConfig:

@@ -11,14 +11,8 @@ from pathlib import Path
 from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from unmask.errors import BadInput
-from unmask.models.load import (
-    LoadedModel,
-    check_precision,
-    chosen_device,
-    is_masked_lm,
-    length_of,
-    whole_model,
-)
+from unmask.models.load import LoadedModel, check_precision, chosen_device
+from unmask.models.masked_lm import is_masked_lm, length_of, whole_model
 from unmask.models.weights import weight_files
 from unmask.records import Vocabulary
 from unmask.tokens.tokenizer.load import load_tokenizer, special_ids, vocabulary_size
@@ -57,7 +51,7 @@ def load_causal(directory: Path, *, device: str | None = None, precision: str = 
     length = length_of(model, tokenizer)
     positions = getattr(model.config, "n_positions", None)  # what GPT-2 calls them
     length = min((limit for limit in (length, positions) if limit), default=None)
-    return LoadedModel(directory, model, tokenizer, vocabulary, length, precision)
+    return LoadedModel.of(directory, model, tokenizer, vocabulary, length, precision)
 
 
 def causal_vocabulary(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:

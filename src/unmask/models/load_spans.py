@@ -10,7 +10,8 @@ from pathlib import Path
 
 from transformers import AutoModelForSeq2SeqLM
 
-from unmask.models.load import LoadedModel, check_precision, chosen_device, whole_model
+from unmask.models.load import LoadedModel, check_precision, chosen_device
+from unmask.models.masked_lm import whole_model
 from unmask.models.weights import weight_files
 from unmask.tokens.tokenizer.load import load_tokenizer
 from unmask.tokens.tokenizer.sentinels import sentinel_vocabulary
@@ -24,4 +25,4 @@ def load_spans(directory: Path, *, device: str | None = None, precision: str = "
     tokenizer = load_tokenizer(directory)
     vocabulary = sentinel_vocabulary(tokenizer)
     model = whole_model(AutoModelForSeq2SeqLM, directory, "encoder-decoder", place)
-    return LoadedModel(directory, model, tokenizer, vocabulary, None, precision)
+    return LoadedModel.of(directory, model, tokenizer, vocabulary, None, precision)

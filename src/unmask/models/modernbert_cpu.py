@@ -39,6 +39,8 @@ from transformers.models.modernbert.modeling_modernbert import (
     ModernBertRotaryEmbedding,
 )
 
+from unmask.models.modernbert_rows import interleaved_rows
+
 
 def replace_layers(learner: Module) -> str | None:
     """Let the layers that have a shorter way take it; what keeps them from it, in words."""
@@ -279,18 +281,6 @@ class RotaryQKV(Function):
         flat = qkv.flatten(0, 1).flatten(1).to(states.dtype)
         for_weight = (flat.T @ states.flatten(0, 1)).float().index_select(0, interleaved_rows(heads, half)[1])
         return (flat @ interleaved).float().view_as(states), for_weight, None, None
-
-
-@cache
-def interleaved_rows(heads: int, half: int) -> tuple[Tensor, Tensor]:
-    """The order of rows that brings partners of queries and keys together and leaves values, and the order back.
-
-    >>> [each.tolist() for each in interleaved_rows(1, 2)]
-    [[0, 2, 1, 3, 4, 6, 5, 7, 8, 9, 10, 11], [0, 2, 1, 3, 4, 6, 5, 7, 8, 9, 10, 11]]
-    """
-    order = torch.arange(3 * heads * 2 * half).view(3, heads, 2, half)
-    order = torch.cat((order[:2].mT.flatten(), order[2].flatten()))
-    return order, order.argsort()
 
 
 class FusedGeGLU(Function):

@@ -1,7 +1,7 @@
 """ModernBERT over rows of any lengths, for asking a model on a CPU: nothing is padded and nothing is computed twice.
 
-In: a model whose layers are transformers' own, and rows of ids. Out: what its last layer says, at every token or only
-where something is asked. The states are transformers' own, rounding aside, by less work:
+In: the weights of a model by their names, and rows of ids. Out: what its last layer says, at every token or only where
+something is asked. The states are transformers' own, rounding aside, by less work:
 
 - rows lie one after the other, so that no product is spent on padding; rows of one length attend together;
 - before the first attention a token is the same wherever it stands: its query, key and value are computed once;
@@ -11,29 +11,25 @@ where something is asked. The states are transformers' own, rounding aside, by l
   does around them takes longer than they do.
 
 Weights are read as they are, but for those of attention, of which a reordered copy is kept (a third of the layers'
-weights). Where a model is not as is written here, or a small one disagrees, transformers' own way is taken.
+weights). They come from the files of a model (`read_predictor`), without transformers, which takes seconds to import;
+or from a model of transformers (`unmask.models.rows_of_model`). One that is not as is written here has no such way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import Linear, Module
 from torch.nn import functional as F
-from transformers import PreTrainedModel
-from transformers.models.modernbert.modeling_modernbert import (
-    ModernBertForMaskedLM,
-    ModernBertModel,
-    ModernBertRotaryEmbedding,
-)
 
 from unmask.models.attention import Seen, attend
-from unmask.models.modernbert_cpu import interleaved_rows, is_plain, layers_differ, small_model
+from unmask.models.modernbert_shape import ModernBertShape
+from unmask.models.weights import weight_files, weight_shapes
 from unmask.records import Ids, Integers
 
 FEW = 64  # tokens, below which it takes longer to find those that are alike
@@ -79,34 +75,45 @@ class _Layer(NamedTuple):
         return states if self.attention_norm is None else self.attention_norm(states)
 
 
-def row_encoder(model: PreTrainedModel) -> RowEncoder | None:
-    """The shorter way through a model, where there is one: ModernBERT in float32 on a CPU."""
-    if type(model) is not ModernBertModel or model.device.type != "cpu" or model.dtype != torch.float32:
+def read_predictor(directory: Path, settings: Mapping[str, Any]) -> RowPredictor | None:
+    """The way from rows to logits by the files of a model, where they hold just what is written here."""
+    shape = ModernBertShape.of(settings)
+    if shape is None or settings.get("architectures") != ["ModernBertForMaskedLM"] or "auto_map" in settings:
         return None
-    fits = is_plain(model) and layers_differ(model) is None and _agrees()
-    return RowEncoder(model) if fits else None
-
-
-def row_predictor(model: PreTrainedModel) -> RowPredictor | None:
-    """The shorter way to a model's logits, where there is one."""
-    if type(model) is not ModernBertForMaskedLM:
+    if weight_shapes(directory) != shape.tensors(settings):
         return None
-    encoder = row_encoder(model.model)
-    return None if encoder is None else RowPredictor(encoder, model.head, model.decoder)
+    from safetensors.torch import load_file
+
+    weights: dict[str, Tensor] = {}
+    for file in weight_files(directory):
+        weights |= {name: tensor.float() for name, tensor in load_file(file).items()}
+    return RowPredictor.of(shape, weights)
 
 
 class RowPredictor(NamedTuple):
     """A ModernBERT with its head."""
 
     encoder: RowEncoder
-    head: Module
-    decoder: Linear
+    dense: Tensor  # D D
+    norm: _Norm
+    vectors: Tensor  # V D, of tokens; those that rows begin with, where they are tied
+    bias: Tensor | None  # V
 
+    @classmethod
+    def of(cls, shape: ModernBertShape, weights: Mapping[str, Tensor]) -> RowPredictor:
+        """By the weights of a ModernBertForMaskedLM."""
+        trunk = {name.removeprefix("model."): weight for name, weight in weights.items() if name.startswith("model.")}
+        encoder = RowEncoder(shape, trunk)
+        vectors = weights.get("decoder.weight", encoder.vectors)
+        norm = _norm(weights, "head.norm", shape)
+        return cls(encoder, weights["head.dense.weight"], norm, vectors, weights.get("decoder.bias"))
+
+    @torch.inference_mode()
     def logits(self, rows: Sequence[Ids], asked: Sequence[Integers]) -> Tensor:
         """P×V, at the positions that are asked for in each row."""
-        states = self.head(self.encoder.states(rows, asked))
-        logits = product(states, self.decoder.weight)
-        return logits if self.decoder.bias is None else logits.add_(self.decoder.bias)
+        states = self.norm(F.gelu(self.encoder.states(rows, asked) @ self.dense.T))
+        logits = product(states, self.vectors)
+        return logits if self.bias is None else logits.add_(self.bias)
 
 
 def product(states: Tensor, weight: Tensor) -> Tensor:
@@ -121,28 +128,27 @@ class RowEncoder:
     """A ModernBERT whose weights are not changed any more."""
 
     @torch.inference_mode()
-    def __init__(self, model: ModernBertModel) -> None:
-        config: Any = model.config
-        layers: Any = model.layers
-        self.heads = int(config.num_attention_heads)
-        self.half = int(config.hidden_size) // self.heads // 2
-        self.vectors, self.first_norm = model.embeddings.tok_embeddings.weight, _norm(model.embeddings.norm)
-        self.final_norm = _norm(model.final_norm)
+    def __init__(self, shape: ModernBertShape, weights: Mapping[str, Tensor]) -> None:
+        self.shape, self.heads, self.half = shape, shape.heads, shape.half
+        self.vectors, self.first_norm = (
+            weights["embeddings.tok_embeddings.weight"],
+            _norm(weights, "embeddings.norm", shape),
+        )
+        self.final_norm = _norm(weights, "final_norm", shape)
         order, _ = interleaved_rows(self.heads, self.half)
         self.layers = [
             _Layer(
-                None if number == 0 else _norm(layer.attn_norm),
-                layer.attn.Wqkv.weight.T.index_select(1, order),
-                layer.attn.Wo.weight.T.contiguous(),
-                _norm(layer.mlp_norm),
-                layer.mlp.Wi.weight,
-                layer.mlp.Wo.weight,
-                layer.attention_type,
-                int(config.sliding_window) if layer.attention_type == "sliding_attention" else None,
+                None if number == 0 else _norm(weights, f"layers.{number}.attn_norm", shape),
+                weights[f"layers.{number}.attn.Wqkv.weight"].T.index_select(1, order),
+                weights[f"layers.{number}.attn.Wo.weight"].T.contiguous(),
+                _norm(weights, f"layers.{number}.mlp_norm", shape),
+                weights[f"layers.{number}.mlp.Wi.weight"],
+                weights[f"layers.{number}.mlp.Wo.weight"],
+                kind,
+                shape.window if kind == "sliding_attention" else None,
             )
-            for number, layer in enumerate(layers)
+            for number, kind in enumerate(shape.kinds)
         ]
-        self._rotary = model.rotary_emb
         self._turns: dict[str, Tensor] = {}
         self._bands: dict[int, Tensor] = {}
 
@@ -263,10 +269,10 @@ class RowEncoder:
     def _turns_of(self, kind: str, length: int) -> Tensor:
         """L H half: the rotary angles of positions as complex numbers, the same for each head."""
         if kind not in self._turns or len(self._turns[kind]) < length:
-            positions = torch.arange(max(length, 128))[None]
-            angles = ModernBertRotaryEmbedding.forward(self._rotary, self.vectors, positions, kind)
-            cos, sin = (each[0].chunk(2, dim=-1)[0] for each in angles)
-            self._turns[kind] = torch.complex(cos, sin).unsqueeze(1).repeat(1, self.heads, 1)
+            positions = torch.arange(max(length, 128))[:, None]
+            frequencies = 1.0 / self.shape.bases[kind] ** (torch.arange(0, 2 * self.half, 2).float() / (2 * self.half))
+            angles = positions.float() * frequencies
+            self._turns[kind] = torch.complex(angles.cos(), angles.sin()).unsqueeze(1).repeat(1, self.heads, 1)
         return self._turns[kind][:length]
 
     def _band(self, length: int, window: int) -> Tensor:
@@ -278,8 +284,20 @@ class RowEncoder:
         return self._bands[window][:length, :length]
 
 
-def _norm(module: Any) -> _Norm:
-    return _Norm(module.weight, module.bias, module.eps)
+def _norm(weights: Mapping[str, Tensor], name: str, shape: ModernBertShape) -> _Norm:
+    return _Norm(weights[f"{name}.weight"], weights.get(f"{name}.bias"), shape.eps)
+
+
+@cache
+def interleaved_rows(heads: int, half: int) -> tuple[Tensor, Tensor]:
+    """The order of rows that brings partners of queries and keys together and leaves values, and the order back.
+
+    >>> [each.tolist() for each in interleaved_rows(1, 2)]
+    [[0, 2, 1, 3, 4, 6, 5, 7, 8, 9, 10, 11], [0, 2, 1, 3, 4, 6, 5, 7, 8, 9, 10, 11]]
+    """
+    order = torch.arange(3 * heads * 2 * half).view(3, heads, 2, half)
+    order = torch.cat((order[:2].mT.flatten(), order[2].flatten()))
+    return order, order.argsort()
 
 
 def _runs(rows: Sequence[Ids]) -> list[EqualRows]:
@@ -300,21 +318,3 @@ def _flat_places(rows: Sequence[Ids], asked: Sequence[Integers]) -> Tensor:
     begins = np.cumsum([0, *(len(row) for row in rows[:-1])])
     places = [begin + np.asarray(each) for begin, each in zip(begins, asked, strict=True)]
     return torch.from_numpy(np.concatenate(places).astype(np.int64))
-
-
-@cache
-def _agrees() -> bool:
-    """Whether a small model has the same states both ways. Takes some hundredths of a second."""
-    with torch.random.fork_rng(), torch.inference_mode(), torch.autocast("cpu", enabled=False):
-        torch.manual_seed(0)
-        model = small_model()
-        rows = [np.array([5, 6, 7], np.int32), *(np.arange(1, 21, dtype=np.int32),) * 2]
-        asked = [np.array([1]), np.array([0, 19]), np.array([7])]
-        try:
-            expected = [model(input_ids=torch.from_numpy(row).long()[None]).last_hidden_state[0] for row in rows]
-            encoder = RowEncoder(model)
-            both = encoder.states(rows), encoder.states(rows, asked)
-        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError):
-            return False
-        whole = torch.cat(expected), torch.cat([each[places] for each, places in zip(expected, asked, strict=True)])
-        return all(torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4) for ours, theirs in zip(both, whole, strict=True))

@@ -17,7 +17,7 @@ from transformers import MODEL_MAPPING, AutoModel, PreTrainedConfig, PreTrainedM
 from unmask.errors import BadInput
 from unmask.files import whole_directory
 from unmask.models.config import quiet_transformers
-from unmask.models.load import length_of
+from unmask.models.masked_lm import length_of
 from unmask.models.sentence_transformers import write_sentence_transformer
 from unmask.tasks.rows import row_length
 from unmask.tasks.sentence_rows import SentenceReader

@@ -18,7 +18,8 @@ from torch.nn import Module
 from transformers import PreTrainedConfig, PreTrainedModel
 
 from unmask.models.kernels import CPU_KERNELS
-from unmask.models.load import check_vocabulary, length_of
+from unmask.models.load import check_vocabulary
+from unmask.models.masked_lm import length_of
 from unmask.objectives.objective import AnyObjective
 from unmask.results import FigureTitle
 from unmask.tasks.feed import ExampleBatches, ExampleFeed
@@ -175,7 +176,7 @@ class Tuning(ABC):
             shape = self.head.auto.from_config(self.config)
         tokenizer = load_tokenizer(self.start)
         reader = RowReader(tokenizer, row_length(self.settings.length, length_of(shape, tokenizer)))
-        check_vocabulary(self.start, self.config, reader.vocabulary)
+        check_vocabulary(self.start, self.config.get_text_config().vocab_size, reader.vocabulary)
         return reader
 
     @cached_property

@@ -17,6 +17,7 @@ from transformers import PreTrainedTokenizerFast
 from unmask.errors import BadInput, Damaged
 from unmask.records import Vocabulary
 
+UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
 NOT_RUN = "code that came with weights is not run (auto_map names it); give a model of a type that transformers has"
 
 
@@ -150,6 +151,14 @@ def vocabulary_of(tokenizer: PreTrainedTokenizerFast) -> Vocabulary:
 def vocabulary_size(tokenizer: PreTrainedTokenizerFast) -> int:
     """One more than the largest id: some vocabularies have holes."""
     return max(tokenizer.get_vocab().values(), default=-1) + 1
+
+
+def row_limit(tokenizer: PreTrainedTokenizerFast, positions: int | None) -> int | None:
+    """The most tokens a row may have, by the tokenizer and by the positions that a model knows."""
+    limits = [] if positions is None else [positions]
+    if tokenizer.model_max_length < UNLIMITED:
+        limits.append(tokenizer.model_max_length)
+    return min(limits, default=None)
 
 
 def special_ids(tokenizer: PreTrainedTokenizerFast) -> tuple[int, ...]:
