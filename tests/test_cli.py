@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from full_disk import limit_files
 
 import unmask
 from unmask.cli import COMMANDS, explain, overview, read_settings
@@ -337,11 +338,8 @@ def test_a_run_of_another_version_is_refused(inside: Run, data: Path, tmp_path: 
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing_behind(command: Run, corpus: Path, tmp_path: Path) -> None:
-    def no_file_over_a_page() -> None:  # what a disk that is full does to a process, without filling one
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-
     done = command(
-        "prepare", corpus, "--out", "data", "--vocab-size", 300, cwd=tmp_path, preexec_fn=no_file_over_a_page
+        "prepare", corpus, "--out", "data", "--vocab-size", 300, cwd=tmp_path, preexec_fn=partial(limit_files, 4096)
     )
     refused(done, NoSpace.code, "the disk is full")
     assert list(tmp_path.iterdir()) == []

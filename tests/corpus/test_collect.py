@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import full_disk
 import pyarrow.parquet as pq
 import pytest
 
@@ -300,7 +301,8 @@ def test_an_interrupted_run_leaves_nothing_that_looks_complete(tmp_path: Path, e
 
 def test_a_full_disk_is_one_line_that_names_the_place(tmp_path: Path) -> None:
     large = write(tmp_path / "large.txt", [f"{number} " + "some words " * 50 for number in range(20_000)])
-    prelude = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))"
+    limiting = Path(full_disk.__file__).parent
+    prelude = f"import sys; sys.path.append({str(limiting)!r}); import full_disk; full_disk.limit_files(50_000)"
     with start(str(large), tmp_path / "corpus", prelude) as process:
         _, errors = process.communicate()
     assert errors.decode().splitlines()[-1].startswith(f"unmask.errors.NoSpace: {tmp_path}/corpus: the disk is full")

@@ -11,7 +11,7 @@ from unmask.models.families.architectures import ARCHITECTURES, MASKED
 from unmask.models.families.family import FAMILIES
 from unmask.models.families.sizes import SIZES
 from unmask.models.inputs import as_inputs
-from unmask.models.load import first_position
+from unmask.models.masked_lm import first_position
 from unmask.records import Batch, Vocabulary
 from unmask.tokens.collate import positions_in_document
 

@@ -112,10 +112,11 @@ def test_a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_space(
     kept = sorted(each.name for each in (run / "checkpoints").iterdir())
     script = tmp_path / "full.py"
     script.write_text(
-        "import resource, sys; from pathlib import Path; sys.path.insert(0, sys.argv[3])\n"
+        "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[3])\n"
         "import test_pretrain as here\n"
+        "from full_disk import limit_files\n"
         "from unmask.errors import NoSpace\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
+        "limit_files(100_000)\n"
         "try: here.train(Path(sys.argv[1]), Path(sys.argv[2]), resume=True)\n"
         "except NoSpace as error: sys.exit(f'{error.code} {error}')"
     )

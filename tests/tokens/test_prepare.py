@@ -6,19 +6,18 @@ import io
 import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from full_disk import files_of_at_most
 from rich.console import Console
 from transformers import PreTrainedTokenizerFast
 
@@ -35,17 +34,6 @@ from unmask.tokens.tokenizer.load import save_tokenizer
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-@contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    """Stands for a full disk: the same calls fail, with EFBIG in place of ENOSPC."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def beside(folder: Path) -> list[str]:

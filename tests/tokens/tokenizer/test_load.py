@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import json
-import resource
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from full_disk import files_of_at_most
 from transformers import AutoConfig, AutoTokenizer, PreTrainedTokenizerFast
 
 from unmask.errors import BadInput, Damaged
@@ -117,13 +117,9 @@ def test_what_is_no_tokenizer_directory_is_refused(tmp_path: Path, trained: Trai
 
 
 def test_a_disk_without_room_for_a_tokenizer_is_an_error_of_the_disk(trained: Trained, tmp_path: Path) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, before[1]))
-    try:
-        with pytest.raises(OSError, match="File too large") as error:
-            save_tokenizer(trained("bpe"), tmp_path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    tokenizer = trained("bpe")
+    with files_of_at_most(2000), pytest.raises(OSError, match="File too large") as error:
+        save_tokenizer(tokenizer, tmp_path)
     assert error.value.errno == errno.EFBIG
 
 
