@@ -114,6 +114,31 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     return make
 
 
+@pytest.fixture(scope="session")
+def kept_run(make_model: Callable[..., Path], data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run, as it looks, of a model with random weights, and three moments that it kept; do not change it."""
+    import shutil
+
+    from unmask.files import with_seal, write_json
+    from unmask.models.load import load_model
+    from unmask.runs.directory import FORMAT
+    from unmask.training.checkpoint import Checkpoint, save
+
+    run = tmp_path_factory.mktemp("kept") / "run"
+    shutil.copytree(make_model("bert"), run / "model")
+    description = {"format": FORMAT, "unmask": "0", "kind": "pretrain", "name": "tiny", "steps": 10, "seed": 0}
+    description |= {"places": {"data": str(data)}, "uses": ["unmask fill RUN EXAMPLE"], "figures": []}
+    write_json(run / "run.json", with_seal(description))
+    (run / "metrics.jsonl").write_text('{"step": 10, "loss": 5.0, "tokens": 100}\n{"step": 10, "final_loss": 5.0}\n')
+    weights = {name: each.detach() for name, each in load_model(run / "model").model.named_parameters()}
+    for step, factor in ((0, 0.1), (5, 0.5), (10, 1.0)):
+        learnt = {name: tensor * factor for name, tensor in weights.items()}
+        save(run / "moments", Checkpoint(step, learnt, {}, {}), keep=None)
+    save(run / "checkpoints", Checkpoint(10, weights, {}, {}))
+    save(run / "best", Checkpoint(5, {name: tensor * 0.5 for name, tensor in weights.items()}, {}, {}))
+    return run
+
+
 def _foreign_unigram() -> PreTrainedTokenizerFast:
     """A tokenizer as others make them: Unigram, with <s>, </s> and <mask>, and words marked by ▁."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors

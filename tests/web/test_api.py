@@ -19,13 +19,15 @@ PLAIN = ["The king sees the garden in winter.", "Nobody likes the dog."]
 
 
 @pytest.fixture(scope="module")
-def server(serving: Any, make_model: Any, intent: Path, intent_start: Path, index: Path, data: Path) -> Iterator[Any]:
-    with serving(make_model("bert"), intent, index, data, intent_start) as server:
+def server(
+    serving: Any, make_model: Any, intent: Path, intent_start: Path, index: Path, data: Path, kept_run: Path
+) -> Iterator[Any]:
+    with serving(make_model("bert"), intent, index, data, intent_start, kept_run) as server:
         yield server
 
 
 def test_every_figure_is_the_command_lines_to_the_digit(
-    server: Any, inside: Run, make_model: Any, intent: Path, index: Path, data: Path
+    server: Any, inside: Run, make_model: Any, intent: Path, index: Path, data: Path, kept_run: Path
 ) -> None:
     model, id = make_model("bert"), "bert-wordpiece"
 
@@ -37,6 +39,10 @@ def test_every_figure_is_the_command_lines_to_the_digit(
     assert server.answers("/api/fill", model=id, texts=TEXTS, top=3) == printed("fill", model, *TEXTS, "--top", 3)
     explained = server.answers("/api/fill", model=id, texts=TEXTS[:1], explain=True, targets=["dog", "garden"])
     assert explained == printed("fill", model, TEXTS[0], "--explain", "--targets", "dog", "garden")
+    moments = server.answers("/api/moments", model="run", text=TEXTS[0], top=3)
+    assert [(moment["step"], moment["names"]) for moment in moments] == [(0, []), (5, ["the best"]), (10, [])]
+    for moment in moments:
+        assert [moment["filled"]] == printed("fill", kept_run, TEXTS[0], "--top", 3, "--step", moment["step"])
     scored = server.answers("/api/score", model=id, texts=PLAIN, tokens=True)
     assert scored == printed("score", model, *PLAIN, "--tokens")
     assert server.answers("/api/embed", model=id, texts=PLAIN) == printed("embed", model, *PLAIN)
@@ -97,6 +103,8 @@ def _metric(server: Any, name: str) -> float:
         ("/api/fill", {"model": "bert-wordpiece", "texts": ["\ud800 [MASK]"]}, 422, "texts.0: "),
         ("/api/fill", {"model": "bert-wordpiece", "texts": ["dog " * 9000]}, 422, "9,000 tokens in one request"),
         ("/api/score", {"model": "bert-wordpiece", "texts": ["dog " * 1100]}, 422, "1,024 may be asked about"),
+        ("/api/moments", {"model": "data", "text": "a [MASK]"}, 422, "data: cannot run; it can hide"),
+        ("/api/moments", {"model": "intent", "text": "a [MASK]"}, 422, "has no head that fills blanks"),
         ("/api/predict", {"model": "intent", "texts": ["a"], "pairs": ["b"]}, 422, "single texts, not pairs"),
         ("/api/show", {"model": "data", "text": "A dog.", "policy": "tokn"}, 422, "no policy is called 'tokn'"),
         ("/api/show", {"model": "data", "text": "A dog.", "rate": "7"}, 422, "rate"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from unmask.inference.held_out_fills import write_fills
 from unmask.runs.directory import LOCK
+from unmask.runs.report import write_report
+from unmask.tokens.store.dataset import Dataset
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -41,8 +45,8 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def server(serving: Any, make_model: Any, intent: Path, index: Path, data: Path) -> Iterator[Any]:
-    with serving(data, make_model("bert"), make_model("bert", "bpe"), intent, index) as server:
+def server(serving: Any, make_model: Any, intent: Path, index: Path, data: Path, kept_run: Path) -> Iterator[Any]:
+    with serving(data, make_model("bert"), make_model("bert", "bpe"), intent, index, kept_run) as server:
         yield server
 
 
@@ -196,6 +200,23 @@ def test_a_text_grows_step_by_step_under_a_slider(server: Any, visit: Visit) -> 
         page.wait_for_url("**at=3**")
 
 
+def test_a_sentence_is_filled_through_the_checkpoints_under_a_slider(server: Any, visit: Visit) -> None:
+    with visit(server, "#runs?runs=run") as page:
+        page.fill("#sentence", "The king sees the [MASK] in winter.")
+        page.wait_for_selector(".moments .bars")
+        settled(page)
+        moments = server.answers("/api/moments", model="run", text="The king sees the [MASK] in winter.", top=8)
+        for at, moment in reversed([*enumerate(moments)]):
+            page.fill("#at", str(at))
+            names = page.locator(".moments .bars .name").all_inner_texts()
+            assert names == [guess["token"] for guess in moment["filled"]["blanks"][0]]
+            assert f"After {moment['step']} steps" in page.inner_text("label[for=at]")
+        assert page.inner_text(".moments .command code").endswith("--top 8 --step 0")
+        page.wait_for_url("**at=0**")
+        page.fill("#sentence", "Nothing is blank.")
+        page.wait_for_selector(".moments .notice")
+
+
 def test_a_tuned_model_answers_and_its_judgement_can_be_read(server: Any, visit: Visit) -> None:
     with visit(server, "#tuned") as page:
         page.fill("#text", "nobody likes the dog again.")
@@ -253,6 +274,42 @@ def test_empty_views_say_what_to_do(serving: Any, visit: Visit, data: Path) -> N
             page.wait_for_selector(f"h1:text-is('{TITLES[view]}')")
             assert "unmask serve" in page.inner_text(".empty")
         assert violations(page) == []
+
+
+def test_reports_open_from_disk_without_barriers_scripts_or_sideways_scrolling(
+    browser: Browser, intent: Path, data: Path, kept_run: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(kept_run, run)
+    write_fills(run, Dataset.open(data), 0.0)
+    write_report(run)
+    assert (run / "report.html").stat().st_size < 1_000_000
+    context = browser.new_context()  # scripts of a page of ours would run here
+    page = context.new_page()
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    for report in (intent / "report.html", data / "report.html", run / "report.html"):
+        page.goto(report.as_uri())
+        assert page.locator("script").count() == 0
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": 1280, "height": 900})
+            assert violations(page) == [], (report, scheme)
+        page.set_viewport_size({"width": 320, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, report
+    assert len(requests) == 3
+    shown = page.locator(".words i:visible")
+    assert page.locator(".filled").count() == 20 and page.locator(".guesses li:visible").count() == 5
+    last = shown.all_inner_texts()
+    page.locator(".scale input").nth(2).focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(".scale input").first.is_checked() and shown.all_inner_texts() != last
+    page.locator(".words label").nth(1).click()
+    fills = json.loads((run / "fills.json").read_text(encoding="utf-8"))
+    first_words = [line.split()[0] for line in page.locator(".guesses li:visible").all_inner_texts()]
+    assert first_words == [token for token, _ in fills["sentences"][0]["fills"][0][1]]
+    context.close()
 
 
 def test_the_first_view_is_small_and_the_page_opens_with_its_ticket(serving: Any, browser: Browser, data: Path) -> None:

@@ -24,6 +24,7 @@ from unmask.adapting.showing import TERMS, blanked_sentences, find_terms, show_f
 from unmask.adapting.start import AdaptStart, start_masked_lm
 from unmask.adapting.validation import AdaptValidation
 from unmask.files import sha256_of, write_json
+from unmask.inference.held_out_fills import write_fills
 from unmask.inference.sentence_layout import is_tuned, read_layout
 from unmask.inference.vectors import encoder_of, load_encoder
 from unmask.models.load import LoadedModel
@@ -91,6 +92,7 @@ def write_outcome(
         export_model(export, start.domain, finished_run.path / name, card, length=longest)
     copy_layout(start.model, finished_run.path / "model")
     write_json(finished_run.path / RESULT, to_plain(result))
+    write_fills(finished_run.path, start.domain, finished_run.seconds)
 
 
 def look_at(start: AdaptStart, sides: Sides, longest: int) -> dict[str, Any]:

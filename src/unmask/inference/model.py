@@ -64,12 +64,22 @@ def load(
 class Model:
     """A model that stays in memory; its methods are the verbs."""
 
-    def __init__(self, path: Path, device: str | None, precision: str) -> None:
-        self.path, self.device, self.precision = path, device, precision
+    def __init__(self, path: Path, device: str | None, precision: str, step: int | None = None) -> None:
+        self.path, self.device, self.precision, self.step = path, device, precision, step
+
+    def at_step(self, step: int) -> Model:
+        """The model of a run as it filled blanks after so many steps, if that moment was kept."""
+        if self.spells_gaps:
+            raise BadInput(f"--step {step}: {self.path} is a T5, and moments are asked of masked language models")
+        return Model(self.path, self.device, self.precision, step)
 
     @cached_property
     def masked(self) -> LoadedModel:
         """The masked language model, which fills blanks."""
+        if self.step is not None:
+            from unmask.inference.moments import model_at_step
+
+            return model_at_step(self.path, self.step, device=self.device, precision=self.precision)
         return load_model(self.path, device=self.device, precision=self.precision)
 
     @cached_property

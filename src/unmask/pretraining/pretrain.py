@@ -6,6 +6,7 @@ settings say is read once, in `Pretraining.of`: what is learnt, what is hidden, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from math import isfinite, nan
@@ -47,6 +48,7 @@ from unmask.training.observer import Saving
 from unmask.training.run_job import run_job
 from unmask.training.timetable import Timetable
 
+Tell = Callable[[Path, Dataset, float], None]
 USES = (
     "unmask fill RUN EXAMPLE",
     "unmask evaluate RUN DATA",
@@ -232,13 +234,19 @@ def pretrain(
     computing: Computing = PLAIN,
     workers: int | None = None,
     again: str | None = None,
+    tell: Tell | None = None,
 ) -> Trained:
-    """Train a recipe on a data directory, or go on with a run that was stopped; `again` is the command that goes on."""
+    """Train a recipe on a data directory, or go on with a run that was stopped; `again` is the command that goes on.
+
+    `tell` adds to what the report says: it is given the run with its model, its data and the seconds of its training.
+    """
     dataset = Dataset.open(data)
     pretraining = Pretraining.of(dataset, recipe, seed)
     say_what_is_unusual(pretraining)
     fills, job = fills_blanks(pretraining.objective), pretraining.job()
     shown = any("EXAMPLE" in use for use in job.uses)
+    if tell is not None and (saving or Saving()).report:
+        job = replace(job, export=partial(_export_and_tell, job.export, tell, dataset))
     finished_run = run_job(
         replace(job, example=(example_blank(data) or NEUTRAL) if shown else None),
         out,
@@ -270,6 +278,14 @@ def pretrain(
         next=next_commands(finished_run.path, finished_run.description, "finished"),
         weights_sha256=sha256_of(finished_run.path / "model" / WEIGHTS),
     )
+
+
+def _export_and_tell(
+    export: Callable[[Module, FinishedRun], None], tell: Tell, dataset: Dataset, learner: Module, finished: FinishedRun
+) -> None:
+    """Write the model, then what is told of it."""
+    export(learner, finished)
+    tell(finished.path, dataset, finished.seconds)
 
 
 def _sampling(dataset: Dataset, smoothing: float | None) -> Sampling | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.runs.history import HELD_OUT, History
+from unmask.runs.page import html_heads
 
 RESULT = "adapted.json"
 TITLES = {"domain": "domain", "general": "general text"}
@@ -67,9 +68,8 @@ def _changes(adapted: Values) -> str:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
     lines = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
-    return f'<table class="figures"><tr>{head}</tr>{"".join(f"<tr>{line}</tr>" for line in lines)}</table>'
+    return f'<table class="figures"><tr>{html_heads(heads)}</tr>{"".join(f"<tr>{line}</tr>" for line in lines)}</table>'
 
 
 def _listed(words: Sequence[str]) -> str:

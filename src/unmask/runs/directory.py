@@ -9,6 +9,8 @@ run/
   checkpoints/     the newest two moments to go on from
   best/            the best moment, if asked for
   stable/          the moment before the learning rate falls, if asked for
+  moments/         the weights at the start and after each tenth, if asked for
+  fills.json       held-out sentences, filled at each kept moment, for the report
   model/           the model, as transformers loads it
 
 In: what is asked for. Out: a directory that belongs to one process at a time, and that goes on only as what it was.
@@ -45,7 +47,7 @@ from unmask.runs.description import flatten_settings
 
 FORMAT = 2
 LOCK, METRICS, DESCRIPTION = ".lock", "metrics.jsonl", "run.json"
-CHECKPOINTS, BEST, STABLE, MODEL = "checkpoints", "best", "stable", "model"
+CHECKPOINTS, BEST, STABLE, MOMENTS, MODEL = "checkpoints", "best", "stable", "moments", "model"
 CHECKPOINT_INDEX, CHECKPOINT_TENSORS = "checkpoint.json", ("model.safetensors", "optimizer.safetensors")
 # what may change when a run goes on, each with all that is below it; the run keeps what it was given last
 LATER_SETTINGS = {  # that runs of earlier versions do not name, and what they had
@@ -124,6 +126,11 @@ class Run:
     def stable(self) -> Path:
         """Where the moment before the learning rate falls is."""
         return self.path / STABLE
+
+    @property
+    def moments(self) -> Path:
+        """Where the weights of moments all over the run are."""
+        return self.path / MOMENTS
 
     @property
     def model(self) -> Path:

@@ -22,7 +22,7 @@ header { display: flex; align-items: baseline; gap: 14px; flex-wrap: wrap; margi
 h1 { font-size: 30px; line-height: 1.2; margin: 0; letter-spacing: -0.01em; overflow-wrap: anywhere; }
 h2 { font-size: 13px; margin: 0 0 12px; color: var(--faint); text-transform: uppercase; letter-spacing: 0.06em; }
 .state { padding: 2px 12px; border-radius: 999px; font-size: 14px; font-weight: 600; color: #fff; background: #616e7c; }
-.finished { background: #2b8a3e; } .running { background: #1971c2; } .stopped { background: #b35900; }
+.finished { background: #26773a; } .running { background: #1971c2; } .stopped { background: #b35900; }
 .damaged { background: #c92a2a; }
 .faint { color: var(--faint); }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(155px, 1fr)); gap: 12px; margin-bottom: 16px; }
@@ -51,7 +51,9 @@ pre { background: var(--ground); border-radius: 8px; padding: 12px 14px; margin:
 pre:last-child { margin-bottom: 0; }
 summary { cursor: pointer; color: var(--faint); font-size: 13px; text-transform: uppercase; letter-spacing: 0.06em; }
 details table { margin-top: 12px; }
-@media (max-width: 560px) { .two { grid-template-columns: 1fr; } main { padding: 24px 12px; } }
+@media (max-width: 560px) { .two { grid-template-columns: 1fr; } main { padding: 24px 12px; }
+  section { padding: 16px 14px; } th { overflow-wrap: anywhere; padding-right: 10px; }
+  .figures td, .figures th { padding-left: 6px; font-size: 12.5px; } }
 @media print { body { background: none; } section, .card { break-inside: avoid; } }
 """
 
@@ -92,6 +94,11 @@ def html_table(rows: Mapping[str, Any]) -> str:
     return f"<table>{''.join(cells)}</table>"
 
 
+def html_heads(names: Iterable[str]) -> str:
+    """The heads of columns; above what needs none there is an empty cell."""
+    return "".join(f"<th scope=col>{escape(name)}</th>" if name else "<td></td>" for name in names)
+
+
 def html_figures(heads: Sequence[str], rows: Iterable[Sequence[str]], bars: Sequence[float] | None = None) -> str:
     """Rows of figures under their heads, and a bar behind each where its share of the longest is given."""
     heads = [*heads, *([""] if bars is not None else [])]
@@ -101,8 +108,7 @@ def html_figures(heads: Sequence[str], rows: Iterable[Sequence[str]], bars: Sequ
         if bars is not None:
             cells += f'<td class="bars"><span class="bar" style="width: {100 * bars[number]:.1f}%"></span></td>'
         body.append(f"<tr>{cells}</tr>")
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    return f'<table class="figures"><tr>{head}</tr>{"".join(body)}</table>' if body else ""
+    return f'<table class="figures"><tr>{html_heads(heads)}</tr>{"".join(body)}</table>' if body else ""
 
 
 def html_quote(text: str, place: str) -> str:

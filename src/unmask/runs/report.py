@@ -19,8 +19,9 @@ from unmask.runs.adapted_report import adapted_sections
 from unmask.runs.commands import use_commands
 from unmask.runs.description import flatten_settings
 from unmask.runs.directory import FINAL
+from unmask.runs.fills_report import fills_section
 from unmask.runs.history import HELD_OUT, History, Line, read_history, summarize_run
-from unmask.runs.page import html_cards, html_page, html_table
+from unmask.runs.page import html_cards, html_heads, html_page, html_table
 from unmask.runs.tuned_report import tuned_sections
 
 PLOT, PAGE = "plot.png", "report.html"
@@ -49,7 +50,7 @@ def render_page(history: History, svg: str, facts: Mapping[str, str]) -> str:
 <section><h2>What was trained, on what</h2>{html_table(_description_rows(history, facts))}</section>
 <section><h2>How to use it</h2>{_use(run, history)}</section>
 </div>
-{tuned_sections(history.path)}{adapted_sections(history)}
+{tuned_sections(history.path)}{adapted_sections(history)}{fills_section(history.path)}
 <section><h2>On what is held out: always the same sample, in the end all of it</h2>{_validations(history)}</section>
 <section><details><summary>Every setting</summary>{settings}</details></section>"""
     return html_page(name, body)
@@ -93,7 +94,7 @@ def _validations(history: History) -> str:
     if not history.validation_lines:
         return "<p>Nothing was measured yet.</p>"
     titles = [title for title in history.titles if HELD_OUT + title.name in history.figure_names]
-    heads = "".join(f"<th>{escape(name)}</th>" for name in ("step", "tokens seen", *(title.title for title in titles)))
+    heads = html_heads(("step", "tokens seen", *(title.title for title in titles)))
     rows = [_measured(history, titles, line, HELD_OUT, f"{line['step']:,}") for line in history.validation_lines]
     if history.final_line:
         rows.append(_measured(history, titles, history.final_line, FINAL, "the end, on all that is held out"))

@@ -12,6 +12,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from unmask.runs.page import html_heads
+
 RESULT = "tuned.json"
 MOST_LABELS = 30  # that a matrix of confusions is drawn for
 CELL = 34  # its width and height
@@ -62,7 +64,7 @@ def _figures_table(judged: Values) -> str:
     """The model and its baselines, a column for each figure that has an interval."""
     names = [name for name, value in judged.items() if _is_figure(value)]
     rows = [("this model", judged), *((str(each.get("name")), each) for each in judged.get("baselines") or ())]
-    heads = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in ("", *names))
+    heads = html_heads(name.replace("_", " ") for name in ("", *names))
     lines = []
     for name, values in rows:
         cells = "".join(f"<td>{escape(_spelt(values.get(figure)))}</td>" for figure in names)
@@ -71,7 +73,7 @@ def _figures_table(judged: Values) -> str:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Values]) -> str:
-    heads = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in columns)
+    heads = html_heads(name.replace("_", " ") for name in columns)
     lines = ["".join(f"<td>{escape(_spelt(row.get(name)))}</td>" for name in columns) for row in rows]
     return f'<table class="figures"><tr>{heads}</tr>{"".join(f"<tr>{line}</tr>" for line in lines)}</table>'
 

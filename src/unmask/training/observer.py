@@ -38,6 +38,7 @@ class Saving:
     keep: int = 2
     best: bool = False  # keep the best moment by the job's headline beside the newest, and export that one
     stable: bool = False  # keep the moment before the learning rate falls: adapting goes on from it best
+    moments: bool = False  # keep the weights of the start and of each tenth: what it knew when
     report: bool = True  # plot.png and report.html
     tensorboard: bool = False
 
@@ -191,6 +192,8 @@ class Observer:
         if self.saving.best and headline.improves(figures[headline.name], self.best):
             self.best = figures[headline.name]
             self.session.save(self.run.best, position, 1, self.world)
+        if self.saving.moments:
+            self.session.save_weights(self.run.moments, position, self.world)
         self._end_if_due(position)
 
     def _take_up_best(self, position: Position) -> None:

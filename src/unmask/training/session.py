@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
+from torch import Tensor
 from torch.nn import Module
 
 from unmask.errors import Damaged
@@ -108,14 +109,25 @@ class Session:
 
     def save(self, folder: Path, position: Position, keep: int, world: World = ALONE) -> None:
         """Keep this moment: the first process writes what all of them hold."""
-        tensors = {name: full_tensor(parameter.detach()) for name, parameter in self.learner.named_parameters()}
-        health.check_weights(tensors.items(), position.step)
+        tensors = self._weights(position)
         state = asdict(position) | self.precision.state | self.pacer.state
         if (watcher := self.watcher) is not None:
             state[VALIDATED] = watcher.state
         moment = checkpoint.Checkpoint(position.step, tensors, self.optimizer.tensors(), state)
         if world.first:
             checkpoint.save(folder, moment, keep=keep)
+
+    def save_weights(self, folder: Path, position: Position, world: World = ALONE) -> None:
+        """Keep what the learner knows at this moment, beside all that were kept before; nothing goes on from it."""
+        moment = checkpoint.Checkpoint(position.step, self._weights(position), {}, asdict(position))
+        if world.first:
+            checkpoint.save(folder, moment, keep=None)
+
+    def _weights(self, position: Position) -> dict[str, Tensor]:
+        """Every weight in one piece, if all are numbers."""
+        tensors = {name: full_tensor(parameter.detach()) for name, parameter in self.learner.named_parameters()}
+        health.check_weights(tensors.items(), position.step)
+        return tensors
 
     def whole_learner(self) -> Module:
         """The learner in one piece, to be exported."""

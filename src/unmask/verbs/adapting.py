@@ -42,6 +42,7 @@ def adapt(
     seed: int | None = None,
     resume: Location | bool = False,
     save_seconds: float | None = None,
+    keep_moments: bool = False,
     reproducible: bool = False,
     device: str | None = None,
     precision: str | None = None,
@@ -88,6 +89,7 @@ def adapt(
         seed: Where the order and the hidden positions come from; 0 if not given.
         resume: The run to go on with; what it was begun with need not be said again.
         save_seconds: How often to save a checkpoint, 120 if not given.
+        keep_moments: Keep the weights of the start and of each tenth: the report and serve show what was filled when.
         reproducible: Add gradients in a fixed order: the same weights, to the bit, on any number of processes.
         device: Where to compute: auto (if not given), cpu, cuda or mps.
         precision: Of products: auto (if not given), float32, bfloat16 or float16.
@@ -123,6 +125,7 @@ def adapt(
         micro_batch=micro_batch,
         seed=seed,
         seconds=save_seconds,
+        moments=keep_moments or None,
         reproducible=reproducible or None,
         device=device,
         precision=precision,

@@ -102,6 +102,7 @@ def pretrain(
     save_seconds: float | None = None,
     keep_best: bool = False,
     keep_stable: bool = False,
+    keep_moments: bool = False,
     report: bool = True,
     tensorboard: bool = False,
     reproducible: bool = False,
@@ -154,6 +155,7 @@ def pretrain(
         save_seconds: How often to save a checkpoint, 120 if not given; it changes nothing of what is trained.
         keep_best: Keep the moment of the lowest held-out loss beside the newest, and export that one.
         keep_stable: Keep the moment before the learning rate falls: adapt goes on from it.
+        keep_moments: Keep the weights of the start and of each tenth: the report and serve show what was filled when.
         report: Draw the run as plot.png and report.html in the run directory, now and then and in the end.
         tensorboard: Write events for TensorBoard too (pip install 'unmask[tensorboard]').
         reproducible: Add gradients in a fixed order: the same weights, to the bit, on any number of processes.
@@ -168,6 +170,7 @@ def pretrain(
     """
     place, run, goes_on = _data_and_run(data, out, resume)
     check_writable(run)  # told before anything heavy is loaded
+    from unmask.inference.held_out_fills import write_fills
     from unmask.pretraining.pretrain import pretrain as train
     from unmask.pretraining.request import new_request, resumed_request
 
@@ -190,6 +193,7 @@ def pretrain(
         seconds=save_seconds,
         best=keep_best or None,
         stable=keep_stable or None,
+        moments=keep_moments or None,
         report=None if report else False,
         tensorboard=tensorboard or None,
         reproducible=reproducible or None,
@@ -218,6 +222,7 @@ def pretrain(
         reproducible=request.reproducible,
         computing=request.computing,
         workers=request.workers,
+        tell=write_fills,
     )
 
 

@@ -155,6 +155,7 @@ def fill(
     targets: tuple[str, ...] = (),
     pieces: str = "1-4",
     explain: bool = False,
+    step: int | None = None,
     on_long: Literal["windows", "error", "cut"] = "windows",
     field: str | None = None,
     out: Location | None = None,
@@ -181,6 +182,7 @@ def fill(
         targets: Only these words, of any number of tokens, the likeliest first; they come after the texts.
         pieces: How many tokens a word may have where [MASK:word] stands, such as 2 or 1-4.
         explain: Tell which words of the context mattered, each being replaced by others that could stand there.
+        step: Of a run, ask the moment that it kept after so many steps, instead of its model.
         on_long: A text longer than the model takes is read in windows around its blanks, refused, or cut.
         field: The field of JSON lines that holds the text; text if not given.
         out: A file to write, a line of JSON for each text; the same command goes on where it was stopped.
@@ -191,6 +193,7 @@ def fill(
     if not texts:
         raise BadInput('nothing to fill: give a text with a blank, such as "Paris is in [MASK]."')
     asked = model_to_ask(model, device, precision, revision)
+    asked = asked if step is None else asked.at_step(step)
 
     def answer(texts: list[str]) -> Answers[Filled]:
         each = asked.fill_each(texts, top=top, targets=targets, pieces=pieces, explain=explain, on_long=on_long)
@@ -198,7 +201,7 @@ def fill(
             yield filled if isinstance(filled, BadInput) else [filled]
 
     settings = {"model": asked.path, "precision": precision, "top": top, "targets": targets, "pieces": pieces}
-    settings |= {"explain": explain, "on_long": on_long}
+    settings |= {"explain": explain, "on_long": on_long} | given_settings(step=step)
     return answer_texts(texts, answer, done="filled", field=field, out=path_of(out), settings=settings)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from unmask.web.questions import (
     ExplainQuestion,
     FillQuestion,
     GrowQuestion,
+    MomentsQuestion,
     PredictQuestion,
     ScoreQuestion,
     SearchQuestion,
@@ -35,7 +36,9 @@ if TYPE_CHECKING:  # what is heavy is loaded when it is needed
 
     from unmask.inference.index import Index
     from unmask.inference.model import Model
+    from unmask.inference.moments import MomentModels
 
+MOST_MOMENTS = 24  # of a run, evenly spread
 Answers = Sequence[Any]  # a result for each item, or the BadInput that says what is wrong with it
 
 
@@ -53,6 +56,7 @@ class AnswerDesk:
     lock: threading.Lock = field(default_factory=threading.Lock)  # of what is loaded, which takes a while
     gate: threading.Lock = field(default_factory=threading.Lock)  # of the threads
     models: dict[str, Model] = field(default_factory=dict)
+    moment_models: dict[str, MomentModels] = field(default_factory=dict)  # each a copy of its own: its weights change
     workers: dict[str, BatchWorker] = field(default_factory=dict)
     tokenizers: dict[str, PreTrainedTokenizerFast] = field(default_factory=dict)
     indexes: dict[str, tuple[int, Index]] = field(default_factory=dict)
@@ -133,6 +137,32 @@ class AnswerDesk:
             question.texts,
             lambda texts: self.model(place).fill_each(texts, **settings),
         )
+
+    async def moments(self, question: MomentsQuestion) -> Answers:
+        """Blanks filled at each moment that a run has kept."""
+        from unmask.inference.fill import fill_good
+
+        place = self.served.able(question.model, "run")
+        await self._check(place, [question.text], costly=True)
+
+        def fill() -> Iterator[dict[str, Any]]:
+            models = self._moment_models(place)
+            for moment in models.moments:
+                (filled,) = fill_good(models.at(moment), [question.text], top=question.top)
+                said = {"error": str(filled)} if isinstance(filled, BadInput) else asdict(filled)
+                yield {"step": moment.step, "names": moment.names, "filled": said}
+
+        return await self.alone(place, lambda: list(fill()))
+
+    def _moment_models(self, place: Place) -> MomentModels:
+        """The model of a run at the moments that are kept now."""
+        from unmask.inference.moments import MomentModels
+
+        if place.id not in self.moment_models:
+            self.moment_models[place.id] = MomentModels.open(place.path, most=MOST_MOMENTS)
+        models = self.moment_models[place.id].with_moments(MOST_MOMENTS)
+        self.moment_models[place.id] = models
+        return models
 
     async def score(self, question: ScoreQuestion) -> Answers:
         """How likely texts are."""

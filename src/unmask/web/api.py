@@ -19,8 +19,10 @@ from unmask.corruption.policy import PAPERS, POLICIES
 from unmask.errors import BadInput
 from unmask.models.locate import TASK
 from unmask.results import to_plain
+from unmask.runs.directory import DESCRIPTION
+from unmask.runs.moments import kept_moments
 from unmask.web import questions as q
-from unmask.web.answering import AnswerDesk
+from unmask.web.answering import MOST_MOMENTS, AnswerDesk
 from unmask.web.following import RunDetail, RunFollower, TunedDetail, describe_tuned
 from unmask.web.metrics import Metrics
 from unmask.web.places import INDEX, Place
@@ -57,6 +59,11 @@ def _add_questions(router: APIRouter, answering: AnswerDesk) -> None:
     async def fill(question: q.FillQuestion) -> JSONResponse:
         """Fill the blanks of texts, with probabilities; several blanks agree."""
         return answer_list(await answering.fill(question))
+
+    @router.post("/moments", response_model=q.MomentAnswers)
+    async def moments(question: q.MomentsQuestion) -> JSONResponse:
+        """Fill the blanks of a text as a run's model would have at each moment that was kept."""
+        return answer_list(await answering.moments(question))
 
     @router.post("/score", response_model=q.ScoreAnswers)
     async def score(question: q.ScoreQuestion) -> JSONResponse:
@@ -177,6 +184,8 @@ def describe_place(answering: AnswerDesk, place: Place) -> q.ServedPlace:
         name=place.name,
         abilities=list(place.abilities if place.is_there else answering.served.abilities[place.id]),
         state="there" if place.is_there else "vanished",
+        fills=_fills_blanks(place),
+        moments=len(kept_moments(place.path, MOST_MOMENTS)) if _fills_blanks(place) else 0,
         task=str(card["task"]) if "task" in card else None,
         pair=card.get("pair_field") is not None,
         explains=card.get("task") == "classify" and answering.start_of(place) is not None,
@@ -190,6 +199,13 @@ def describe_place(answering: AnswerDesk, place: Place) -> q.ServedPlace:
             update={"encoder": None if encoder is None else encoder.id, "head": str(settings.get("head", "dense"))}
         )
     return described
+
+
+def _fills_blanks(place: Place) -> bool:
+    """Whether this is a run that was trained, or is being trained, to fill blanks."""
+    description = own_json(place.path, DESCRIPTION) if place.is_run else None
+    uses = description.get("uses") if isinstance(description, dict) else None
+    return isinstance(uses, list) and any(str(use).startswith("unmask fill") for use in uses)
 
 
 def _encoder(answering: AnswerDesk, path: object) -> Place | None:

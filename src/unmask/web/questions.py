@@ -54,6 +54,13 @@ class FillQuestion(PlaceQuestion):
     on_long: OnLong = "windows"
 
 
+class MomentsQuestion(PlaceQuestion):
+    """Fill the blanks of a text by a run's model at each moment that the run has kept."""
+
+    text: Text
+    top: Annotated[int, Field(ge=1, le=20)] = 5
+
+
 class ScoreQuestion(PlaceQuestion):
     """Say how likely texts are."""
 
@@ -157,6 +164,20 @@ class FillAnswers(BaseModel):
     answers: list[Filled | TextProblem]
 
 
+class MomentFill(BaseModel):
+    """What a model filled in after so many steps."""
+
+    step: int
+    names: list[str]  # what is special about the moment
+    filled: Filled | TextProblem
+
+
+class MomentAnswers(BaseModel):
+    """For each moment that a run has kept, oldest first, the text filled."""
+
+    answers: list[MomentFill]
+
+
 class ScoreAnswers(BaseModel):
     """For each text how likely it is."""
 
@@ -223,6 +244,8 @@ class ServedPlace(BaseModel):
     name: str
     abilities: list[str]
     state: Literal["there", "vanished"]
+    fills: bool = False  # whether it is a run whose checkpoints fill blanks
+    moments: int = 0  # how many of those it has kept
     task: str | None = None  # of a tuned model
     pair: bool = False  # whether it takes pairs of texts
     explains: bool = False  # whether it can be told which words mattered for its labels

@@ -1,8 +1,9 @@
 // Runs: curves of several, live while they train; what was measured in the end; what came of adapting.
 import { html, useEffect, useRef, useState } from './vendor/preact.js';
+import { Moments, MOMENTS } from './moments.js';
 import { ask, Choice, Empty, number, Page, percent, Problem, quote, Table, Take, useFragment } from './parts.js';
 
-const USUAL = { runs: '', figure: '', across: 'tokens', log: '' };
+const USUAL = { runs: '', figure: '', across: 'tokens', log: '', ...MOMENTS };
 const DASHES = [[], [9, 5], [2, 4], [12, 4, 2, 4], [5, 3], [1, 3]];
 const STYLES = ['solid', 'dashed', 'dotted', 'double', 'dashed', 'dotted'];
 const LOOK = 2000; // milliseconds between two looks at a run that trains
@@ -133,5 +134,6 @@ export function Runs({ places }) {
     <${Take} name="runs" command=${runs.length === 1 ? `unmask watch ${quote(runs[0].name)}` : 'unmask runs .'}
       rows=${() => [['run', 'figure', 'held_out', 'step', 'tokens', 'value'], ...runs.flatMap(run => run.curves.flatMap(curve => curve.values.map((value, at) => [run.name, curve.name, curve.held_out, curve.steps[at], curve.tokens[at], value])))]}
       picture=${() => ({ title, parts: [...(canvas.current ? [{ kind: 'canvas', canvas: canvas.current }] : []), { kind: 'table', heads: ['run', 'state', 'step', 'tokens'], rows: runs.map(run => [run.name, run.state, run.step, run.tokens]) }] })} />
+    <${Moments} places=${all.filter(place => ids.includes(place.id) && place.fills)} state=${now} set=${set} />
   <//>`;
 }

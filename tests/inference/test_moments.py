@@ -1,0 +1,61 @@
+"""A run's model at its moments is the model of then, and fills as it did."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import unmask
+from unmask.errors import BadInput, Damaged
+from unmask.inference.moments import MomentModels
+
+TEXT = "The king sees the [MASK] in winter."
+
+
+def test_the_last_moment_fills_as_the_model_does_and_the_first_does_not(kept_run: Path) -> None:
+    first, last, exported = (unmask.fill(kept_run, TEXT, **which)[0] for which in ({"step": 0}, {"step": 10}, {}))
+    assert last == exported and first.blanks != last.blanks
+
+
+def test_a_run_without_moments_has_its_model(kept_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(kept_run / "model", tmp_path / "model")
+    models = MomentModels.open(tmp_path)
+    assert [moment.names for moment in models.moments] == [("as exported",)]
+    assert models.at(models.moments[0]).model is models.loaded.model
+
+
+def test_weights_of_what_was_trained_around_the_model_are_found(kept_run: Path, tmp_path: Path) -> None:
+    from unmask.training.checkpoint import Checkpoint, load_weights, save
+
+    weights = load_weights(kept_run / "moments" / "step-0000005")
+    shutil.copytree(kept_run / "model", tmp_path / "model")
+    inside = {f"model.{name}": tensor for name, tensor in weights.items()}
+    save(tmp_path / "moments", Checkpoint(5, inside | {"head.weight": next(iter(weights.values())).clone()}, {}, {}))
+    assert unmask.fill(tmp_path, TEXT, step=5)[0].blanks == unmask.fill(kept_run, TEXT, step=5)[0].blanks
+
+
+def test_what_cannot_be_asked_is_said(
+    kept_run: Path, tmp_path: Path, inside: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    refused = inside("fill", kept_run, TEXT, "--step", 7)
+    assert (refused.returncode, refused.stdout) == (3, "") and "kept 0, 5, 10" in refused.stderr
+    run = tmp_path / "run"
+    shutil.copytree(kept_run, run)
+    weights = run / "moments" / "step-0000005" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"x")
+    with pytest.raises(Damaged, match="is not the file that was saved"):
+        unmask.fill(run, TEXT, step=5)
+    shutil.rmtree(run / "model")
+    with pytest.raises(BadInput, match="has no model yet"):
+        MomentModels.open(run)
+
+
+def test_a_step_is_part_of_what_is_asked_for(kept_run: Path, inside: Callable[..., object]) -> None:
+    done = inside("fill", kept_run, TEXT, "--step", 5, "--json")
+    (wanted,) = unmask.fill(kept_run, TEXT, step=5)
+    assert json.loads(done.stdout)["blanks"][0][0]["token"] == wanted.blanks[0][0].token  # type: ignore[attr-defined]
