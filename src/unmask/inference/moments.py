@@ -14,7 +14,8 @@ from torch import Tensor
 from torch.nn import Module
 
 from unmask.errors import BadInput
-from unmask.models.load import LoadedModel, is_masked_lm, load_model
+from unmask.models.load import LoadedModel, load_model
+from unmask.models.masked_lm import is_masked_lm
 from unmask.runs.directory import MODEL
 from unmask.runs.moments import Moment, kept_moments
 from unmask.training.checkpoint import load_weights
@@ -47,9 +48,12 @@ class MomentModels:
 
     def at(self, moment: Moment) -> LoadedModel:
         """The model as it was at a moment; what was given before is it too from now on."""
-        if moment.folder != self.loaded.path:
-            put_weights(self.loaded.model, self._weights(moment.folder), moment.folder)
-        return replace(self.loaded)  # what was made of other weights is not taken along
+        loaded = self.loaded
+        if moment.folder == loaded.path:
+            return loaded
+        put_weights(loaded.model, self._weights(moment.folder), moment.folder)
+        place = loaded.path, loaded.model, loaded.tokenizer, loaded.vocabulary  # not what was made of other weights
+        return LoadedModel.of(*place, loaded.length, loaded.precision)
 
     def _weights(self, folder: Path) -> dict[str, Tensor]:
         if folder in self.remembered:
