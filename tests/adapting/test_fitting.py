@@ -38,10 +38,12 @@ def test_other_objectives_adapt_a_model_that_they_fit(
 ) -> None:
     first = adapt(make_model("bert"), prepared, tmp_path / "causal", objective="causal until 0.5; mlm")
     assert first.steps == 2 and AutoModelForMaskedLM.from_pretrained(first.model)
-    for objective, beside in (("spans", {"boundary.safetensors"}), ("retromae", set())):
+    for objective, beside in (("spans", {"boundary.safetensors"}), ("retromae", set()), ("tsdae", set())):
         other = adapt(make_model("bert"), prepared, tmp_path / objective, objective=objective)
         assert {file.name for file in other.model.glob("*.safetensors")} == {"model.safetensors", *beside}
-    with pytest.raises(BadInput, match="--objective causal: what is adapted ends as mlm, replaced, spans, retromae or"):
+    with pytest.raises(
+        BadInput, match="--objective causal: what is adapted ends as mlm, replaced, spans, retromae, tsdae or"
+    ):
         adapt(make_model("bert"), prepared, tmp_path / "run", objective="causal")
     with pytest.raises(BadInput, match="--objective replaced: is for an ELECTRA that tells replaced tokens"):
         adapt(make_model("bert"), prepared, tmp_path / "run", objective="replaced")

@@ -19,6 +19,7 @@ LEARNS_FROM = {
     "replaced-disentangled": IN_PLACE,
     "spans": ["span"],
     "retromae": IN_PLACE,
+    "tsdae": IN_PLACE,
     "causal": [],
     "diffusion": ["diffusion"],
     "permuted": ["permutation"],

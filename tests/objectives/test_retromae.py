@@ -13,7 +13,7 @@ from unmask.models.families.family import build_model
 from unmask.models.heads import states_kept
 from unmask.models.inputs import as_inputs
 from unmask.objectives.mlm import masked_lm_loss
-from unmask.objectives.retromae import RetroLearner, RetroMAE, decode_text, decoder_positions
+from unmask.objectives.retromae import RetroLearner, RetroMAE
 from unmask.records import Batch, Vocabulary
 from unmask.tokens.collate import collate
 
@@ -34,25 +34,25 @@ def learner() -> RetroLearner:
 
 
 def test_half_of_the_text_is_hidden_from_the_decoder_and_no_special_token(batch: Batch) -> None:
-    places = decoder_positions(batch)
+    places = OBJECTIVE.restored(batch)
     original = BLOCKS.ids.ravel()
     assert (original[places] > 4).all() and (np.diff(places) > 0).all()
     wide = packed_blocks(*[(60,)] * 200)
     many = collate(wide, corrupt(wide, policy_named("token", 0.3), VOCABULARY, seed=1))
-    assert abs(len(decoder_positions(many)) / (200 * 58) - 0.5) < 0.02
+    assert abs(len(OBJECTIVE.restored(many)) / (200 * 58) - 0.5) < 0.02
     assert OBJECTIVE.counts(batch) == {"mlm": len(batch.targets), "decoder": len(places)}
 
 
 def test_the_decoder_s_loss_is_that_of_each_document_alone_worked_out(batch: Batch, learner: RetroLearner) -> None:
     decoder, layer, width = learner.decoder, learner.decoder.layer, batch.ids.shape[1]
     states = learner.model.base_model(**as_inputs(learner.model, batch)).last_hidden_state
-    table, hidden = learner.model.get_input_embeddings().weight, set(decoder_positions(batch).tolist())
+    table, hidden = learner.model.get_input_embeddings().weight, set(OBJECTIVE.restored(batch).tolist())
     total = torch.zeros(())
     for row, document in sorted({(row, int(n)) for row, line in enumerate(BLOCKS.documents) for n in line if n}):
         columns = np.flatnonzero(BLOCKS.documents[row] == document)
         x = table[torch.from_numpy(BLOCKS.ids[row, columns]).long()].clone()
         masked = [nth for nth, column in enumerate(columns) if row * width + column in hidden]
-        x[masked] = decoder.mask
+        x[masked] = learner.mask
         x[0] = states[row, columns[0]]
         x = x + decoder.place.weight[: len(columns)]
         q, k, v = F.linear(x, layer.self_attn.in_proj_weight, layer.self_attn.in_proj_bias).chunk(3, dim=-1)
@@ -72,7 +72,7 @@ def test_of_the_encoder_the_decoder_sees_the_opening_states_alone(batch: Batch, 
     with states_kept(learner.model) as kept:
         masked_lm_loss(learner.model, batch)
     states = kept[0].detach().requires_grad_()
-    decode_text(learner, states, batch).losses.sum().backward()
+    OBJECTIVE.restore(learner, states, batch).losses.sum().backward()
     assert states.grad is not None
     moved = states.grad.abs().sum(-1) > 0
     assert (moved.numpy() == (BLOCKS.ids == VOCABULARY.start)).all()

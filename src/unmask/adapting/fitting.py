@@ -32,7 +32,8 @@ from unmask.objectives.text import TextObjective
 from unmask.training.checkpoint import load as load_checkpoint
 
 DETECTOR = "ElectraForPreTraining"
-FITTING = ("mlm", "replaced", "spans", "retromae", "diffusion")  # that end with a model which the fixed masks measure
+# What ends with a model that the fixed masks measure.
+FITTING = ("mlm", "replaced", "spans", "retromae", "tsdae", "diffusion")
 USUAL_RATE = "0.15"
 
 

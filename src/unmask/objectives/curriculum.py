@@ -23,6 +23,7 @@ from unmask.objectives.retromae import RetroMAE
 from unmask.objectives.seq2seq import Seq2Seq
 from unmask.objectives.spans import SpanBoundary
 from unmask.objectives.text import TextObjective
+from unmask.objectives.tsdae import TSDAE
 from unmask.stages import Misread, Stage, Words, ends_ascend, parse_stages, spell_stages, stage_at
 
 OBJECTIVES: dict[str, TextObjective[Any]] = {
@@ -33,6 +34,7 @@ OBJECTIVES: dict[str, TextObjective[Any]] = {
         DisentangledDetection(),
         SpanBoundary(),
         RetroMAE(),
+        TSDAE(),
         Causal(),
         Diffusion(),
         PermutationLM(),

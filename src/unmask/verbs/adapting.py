@@ -78,8 +78,8 @@ def adapt(
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         epochs: The budget in passes over the domain, 1 if no other is given.
-        objective: What is learnt: mlm, spans, retromae (for retrieval), diffusion, replaced (of an ELECTRA, where it is
-            the default), or several one after the other: causal until 0.2; mlm. If not given mlm.
+        objective: What is learnt: mlm, spans, retromae or tsdae (for retrieval), diffusion, replaced (of an ELECTRA,
+            where it is the default), or several one after the other: causal until 0.2; mlm. If not given mlm.
         policy: What is hidden, as pretrain has it; if not given what the objective was published with, token for mlm.
         rate: How much is hidden, 0.15 if not given.
         lr: The learning rate at its height; if not given 1e-4 · 768 / width, at most 1e-3.

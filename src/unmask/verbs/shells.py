@@ -30,7 +30,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     ),
     "objective": (
         *("mlm", "replaced", "replaced-disentangled", "spans", "causal", "diffusion", "permuted", "masked-permuted"),
-        *("seq2seq", "retromae"),
+        *("seq2seq", "retromae", "tsdae"),
     ),
     "init": ("informed", "vectors", "neighbours", "frequencies", "random"),
     "device": ("auto", "cuda", "mps", "cpu"),

@@ -130,7 +130,7 @@ def pretrain(
         steps: The budget in steps.
         tokens: The budget in tokens seen.
         epochs: The budget in passes over the data.
-        objective: What is learnt, if not the recipe's own: mlm, spans (SBO), retromae, replaced (RTD),
+        objective: What is learnt, if not the recipe's own: mlm, spans (SBO), retromae, tsdae, replaced (RTD),
             replaced-disentangled (GDES), permuted (PLM), masked-permuted (MPNet), seq2seq (span-corruption), diffusion
             (MDLM), causal (CLM), each by either name; "mlm 0.7, causal 0.3" mixes them, "causal until 0.25; mlm" lets
             one follow the other.
