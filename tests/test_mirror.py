@@ -80,6 +80,7 @@ ELSEWHERE = {
     "models/layers.py": "training/machine/test_sharding.py: the layers are cut and everything else is whole",
     "models/locate.py": "models/test_load.py: directories, runs and what is neither",
     "models/sentence_transformers.py": "inference/export/test_export.py: it loads there",
+    "network.py": "models/test_hub.py and corpus/read/test_remote.py: the hub although libraries are offline",
     "objectives/coupled.py": "training/test_two_passes.py",
     "objectives/text_vectors.py": "tasks/test_sentence_rows.py: the mean that embed takes",
     "objectives/text.py": "objectives/test_objective.py and pretraining/test_every_kind.py",

@@ -224,7 +224,7 @@ def _silence_libraries() -> None:
     """Third parties say nothing on this terminal, and ask nothing of the network but a model that is named."""
     import warnings
 
-    from unmask.models.hub import FETCHES
+    from unmask.network import FETCHES
 
     warnings.simplefilter("ignore")
     if not {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"} & os.environ.keys():  # where the user has not forbidden it

@@ -33,6 +33,10 @@ class BadLines(BadInput):
         self.lines = tuple(lines)
 
 
+class Unreachable(BadInput):
+    """A store or a network that does not answer; what was read before is kept for the same command."""
+
+
 class Damaged(UnmaskError):
     """A file is not what its manifest says it was."""
 

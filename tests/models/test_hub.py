@@ -19,9 +19,10 @@ from huggingface_hub import constants
 
 import unmask
 from unmask.errors import BadInput, Refused
-from unmask.models.hub import FETCHES, hub_name
+from unmask.models.hub import hub_name
 from unmask.models.load import load_model
 from unmask.models.locate import model_directory
+from unmask.network import FETCHES
 
 Make = Callable[..., Path]
 Command = Callable[..., subprocess.CompletedProcess[str]]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from unmask.corpus.read.byte_reader import open_bytes
 from unmask.corpus.read.encodings import is_utf8, keeps_ascii
 from unmask.corpus.read.find import TextSource
 from unmask.files import json_digest
@@ -52,6 +53,8 @@ class Part:
 def _identity(source: TextSource) -> list[Any]:
     name = os.fsencode(source.name).decode("latin-1")  # JSON has no bytes
     fields = [name, source.format, source.compression, source.named, source.encoding, source.start, source.end]
+    if source.length is not None:
+        return [*fields, source.length, source.version]
     try:
         state = Path(source.name).stat()
         return [*fields, state.st_size, state.st_mtime_ns]
@@ -96,7 +99,7 @@ def _stretches(source: TextSource, size: int) -> Iterator[TextSource]:
         return
     start, end = 0, source.size
     while start < end:
-        stop = _next_end(Path(source.name), ending, start + size) if start + size < end else end
+        stop = _next_end(source.name, ending, start + size) if start + size < end else end
         yield source if (start, stop) == (0, end) else replace(source, start=start, end=stop)
         start = stop
 
@@ -106,9 +109,9 @@ def _cuttable(encoding: str) -> bool:
     return is_utf8(encoding) or keeps_ascii(encoding)
 
 
-def _next_end(path: Path, ending: re.Pattern[bytes], place: int) -> int:
+def _next_end(name: str, ending: re.Pattern[bytes], place: int) -> int:
     """Where the first document ends that is not over at a place; the end of the file if there is no such place."""
-    with path.open("rb") as file:
+    with open_bytes(name, LOOK) as file:
         file.seek(place)
         window = b""
         while data := file.read(LOOK):

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 DOCUMENTS, REMOVED, DIGESTS = "documents.parquet", "removed.parquet", "digests.bin"
 QUARANTINE, SUMMARY = "quarantine.jsonl", "summary.json"
 BAND_KEYS, SIZES = "keys.bin", "sizes.bin"  # uint64, N 16: see `near.signatures`; int32, N 2: characters and shingles
-LOOK = 1 << 20  # bytes
 
 Rules = Callable[[str, tuple[Mark, ...]], "Ruling"]
 
@@ -100,7 +99,7 @@ def read_part(part: Part, config: CollectConfig, folder: Path, out: Path, on_byt
             for wave in _judged_waves(reader.waves(), config, summary):
                 writer.add(*wave)
         summary.read, summary.malformed, summary.bytes = reader.documents_read, reader.malformed_records, reader.bytes
-        summary.lines = _lines(part)
+        summary.lines = reader.lines
         summary.pages_without_text, summary.encodings = reader.pages_without_text, reader.encodings
         summary.passed_over = reader.passed_over
         summary.problem, summary.kinds = _place(reader.first_problem), sorted(reader.kinds)
@@ -110,20 +109,6 @@ def read_part(part: Part, config: CollectConfig, folder: Path, out: Path, on_byt
 
 def _place(problem: Malformed | None) -> tuple[str, int, str] | None:
     return None if problem is None else (problem.source, problem.line, problem.reason)
-
-
-def _lines(part: Part) -> int:
-    """How many lines a stretch of a file has; 0 where no other stretch comes behind it."""
-    source = part.sources[0]
-    if source.end is None:
-        return 0
-    count, left = 0, source.end - source.start
-    with suppress(OSError), Path(source.name).open("rb") as file:
-        file.seek(source.start)
-        while left > 0 and (data := file.read(min(left, LOOK))):
-            count += data.count(b"\n")
-            left -= len(data)
-    return count
 
 
 def _judged_waves(

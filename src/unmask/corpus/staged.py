@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from unmask.corpus.parquet_writer import SCHEMA
 from unmask.corpus.read_part import DOCUMENTS, QUARANTINE, REMOVED, PartSummary
 from unmask.corpus.removed import removed_rows
-from unmask.errors import TooManyLosses
+from unmask.errors import TooManyLosses, Unreachable
 from unmask.records import Flags, Integers, Reals
 
 
@@ -31,7 +31,7 @@ def staging(path: Path) -> Iterator[Path]:
     path.mkdir(parents=True, exist_ok=True)
     try:
         yield path
-    except TooManyLosses:  # whoever allows more of them need not read again
+    except (TooManyLosses, Unreachable):  # whoever allows more of them, or tries later, need not read again
         raise
     except Exception:
         shutil.rmtree(path, ignore_errors=True)

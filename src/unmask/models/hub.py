@@ -7,7 +7,6 @@ keeps it. Pickles and code are never asked for. Light: the client is loaded when
 from __future__ import annotations
 
 import io
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,11 +16,11 @@ from typing import Any
 from unmask.errors import BadInput, Damaged
 from unmask.files import explain_disk_errors, nearest_path
 from unmask.models.weights import INDEX, SINGLE, weight_files
+from unmask.network import hub_allowed
 from unmask.progress import Step, task
 
 PREFIX = "hf:"
 NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
-FETCHES = "UNMASK_FETCHES"  # in the environment: libraries are offline by our own choice, which a name overrules
 TOKENIZER = (
     *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
     *("vocab.txt", "vocab.json", "merges.txt", "spiece.model", "spm.model", "sentencepiece.bpe.model"),
@@ -141,12 +140,11 @@ def _asking_the_hub(name: str, revision: str | None) -> Iterator[None]:
         RevisionNotFoundError,
     )
 
-    was_offline = constants.HF_HUB_OFFLINE
-    constants.HF_HUB_OFFLINE = was_offline and FETCHES not in os.environ
     hub, nearest = constants.ENDPOINT, nearest_path(name)
     asked_back = f"; did you mean {nearest}?" if nearest else ""
     try:
-        yield
+        with hub_allowed():
+            yield
     except GatedRepoError as error:
         remedy = f"accept its conditions at {hub}/{name}, then set HF_TOKEN or run `hf auth login`"
         raise BadInput(f"{name}: is gated; {remedy}") from error
@@ -165,8 +163,6 @@ def _asking_the_hub(name: str, revision: str | None) -> Iterator[None]:
             raise
         where = f"not a directory here, and {hub} cannot be reached: {_first_line(error)}"
         raise BadInput(f"{name}: {where}{asked_back}") from error
-    finally:
-        constants.HF_HUB_OFFLINE = was_offline
 
 
 def _first_line(error: Exception) -> str:

@@ -50,7 +50,8 @@ def prepare(
     "spans": [[start, end, "entity"]]. Interrupted, the same command goes on with what was not read yet.
 
     Args:
-        sources: Files, folders, globs, - for standard input, or builtin: the documentation on this machine.
+        sources: Files, folders, globs, here or in stores (s3://, gs://, hf://datasets/), - for standard input, or
+            builtin: the documentation on this machine.
         out: The data directory to write.
         field: The field of JSONL, CSV and parquet that holds the text.
         encoding: How to read text, JSONL, CSV, Markdown and HTML that is not UTF-8: latin-1, utf-16 and so on.

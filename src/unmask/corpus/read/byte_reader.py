@@ -15,12 +15,13 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import zstandard
 
 from unmask.corpus.read.encodings import Recoder, is_utf8
 from unmask.corpus.read.find import BINARY, TextSource
+from unmask.corpus.read.remote import BLOCK, is_remote, open_remote
 from unmask.errors import BadInput
 
 CHUNK = 1 << 16  # one read of the disk
@@ -66,6 +67,7 @@ class ByteReader(io.RawIOBase):
     ) -> None:
         self.problem: str | None = None
         self.bytes_read = 0  # bytes from the disk or the pipe
+        self.lines_read = 0  # ends of lines among them
         self._read_chunk = read_chunk
         self._chunks = self._plain() if compression is None else self._decompress(*DECODERS[compression])
         self._recoder = recoder
@@ -96,6 +98,7 @@ class ByteReader(io.RawIOBase):
     def _plain(self) -> Iterator[bytes]:
         while data := self._read_chunk(CHUNK):
             self.bytes_read += len(data)
+            self.lines_read += data.count(b"\n")
             yield data
 
     def _decompress(
@@ -130,13 +133,18 @@ def open_source(source: TextSource) -> Iterator[tuple[io.BufferedReader, ByteRea
         stream = ByteReader(pipe.read1, None, recoder_of(source))
         yield io.BufferedReader(stream, BUFFER), stream
         return
-    with Path(source.name).open("rb", buffering=0) as file:
+    with open_bytes(source.name) as file:
         file.seek(source.start)
         stream = ByteReader(_read_stretch(file, source), packed_as(source), recoder_of(source))
         yield io.BufferedReader(stream, BUFFER), stream
 
 
-def _read_stretch(file: io.FileIO, source: TextSource) -> Callable[[int], bytes]:
+def open_bytes(name: str, block: int = BLOCK) -> IO[bytes]:
+    """The bytes of a file, here or in a store, as they are there; of a store so many are asked for at a time."""
+    return open_remote(name, block) if is_remote(name) else Path(name).open("rb", buffering=0)
+
+
+def _read_stretch(file: IO[bytes], source: TextSource) -> Callable[[int], bytes]:
     """What reads no further than a source goes."""
     end = source.end
     if end is None:

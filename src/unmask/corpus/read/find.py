@@ -1,6 +1,7 @@
 """What there is to read: from the arguments of a command to a list of sources, in reading order.
 
-An argument is a file, a folder (searched recursively), a glob, `-` for standard input or `builtin`. The order
+An argument is a file, a folder (searched recursively) or a glob, here or in a store (s3://, gs://, hf://), `-` for
+standard input or `builtin`. The order
 is that of the arguments, and within a folder or a glob that of the sorted paths, so the same arguments always
 give the same documents in the same order. What is named must be readable; what is merely found in a folder
 or by a glob is passed over when its suffix says nothing to us, when it is hidden or when it is empty; whoever
@@ -13,13 +14,14 @@ import glob
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
 
 from unmask.corpus.read import builtin
 from unmask.corpus.read.encodings import UTF8
 from unmask.corpus.read.mistaken import is_address, use_of_work, work_of_unmask
+from unmask.corpus.read.remote import find_remote, is_remote, remote_name
 from unmask.errors import BadInput
 from unmask.files import nearest_path
 from unmask.quantities import spell_counts
@@ -68,6 +70,8 @@ class TextSource:
     start: int = 0  # the stretch of it that is read, in bytes
     end: int | None = None  # none: to where it ends
     member: bool = False  # a file inside of an archive, which has no place of its own on the disk
+    length: int | None = None  # bytes of a file that is elsewhere
+    version: str = ""  # … and what tells one version of it from another
 
     @property
     def size(self) -> int:
@@ -76,6 +80,8 @@ class TextSource:
             return builtin.source_bytes()
         if self.end is not None:
             return self.end - self.start
+        if self.length is not None:
+            return self.length - self.start
         try:
             return 0 if self.format == "stdin" else Path(self.name).stat().st_size - self.start
         except OSError:
@@ -122,9 +128,13 @@ def _sources(argument: str, on_passed_over: PassOver) -> Iterator[TextSource]:
     path = Path(argument)
     if not argument.strip():  # which Path takes for this folder; it is a variable that was not set
         raise BadInput("a source is empty: name a file, a folder or a glob, or . for this folder")
+    if is_remote(argument):
+        yield from _elsewhere(argument, on_passed_over)
+        return
     if is_address(argument):
         raise BadInput(
-            f"{argument}: an address; files are read from this machine: download it (curl -LO …) and name it"
+            f"{argument}: an address; files are read from this machine, s3://, gs:// and hf://: "
+            "download it (curl -LO …) and name it"
         )
     if argument == STDIN:
         yield TextSource(STDIN, "stdin")
@@ -133,7 +143,7 @@ def _sources(argument: str, on_passed_over: PassOver) -> Iterator[TextSource]:
             raise BadInput(use_of_work(argument, kind))
         yield from _readable([path], argument, on_passed_over)
     elif path.exists():
-        source = _named_source(path)
+        source = _named_source(str(path))
         if path.is_file() and not path.stat().st_size:
             on_passed_over(str(path), "empty")
         else:
@@ -148,17 +158,42 @@ def _sources(argument: str, on_passed_over: PassOver) -> Iterator[TextSource]:
         raise BadInput(f"{argument}: no such file or folder" + (f"; did you mean {nearest}?" if nearest else ""))
 
 
-def _named_source(path: Path) -> TextSource:
+def _elsewhere(argument: str, on_passed_over: PassOver) -> Iterator[TextSource]:
+    """The files of known suffixes at an address: it may be one file, a folder or a glob."""
+    address, files = find_remote(argument)
+    passed_over: Counter[str] = Counter()
+    nothing = True
+    for file in files:
+        name = remote_name(argument, file)
+        if name == address:
+            yield replace(_named_source(name), length=file.size, version=file.version)
+            return
+        within = PurePosixPath(name)
+        suffixes = format_of(within)
+        hidden = any(part.startswith(".") for part in {*name.split("/")} - {*address.split("/")})
+        if hidden or suffixes is None or not is_installed(suffixes[0]) or not file.size:
+            kind = "hidden" if hidden else "empty" if suffixes and not file.size else suffix_of(within)
+            passed_over[kind] += 1
+            on_passed_over(name, kind)
+        else:
+            nothing = False
+            yield TextSource(name, *suffixes, named=False, length=file.size, version=file.version)
+    if nothing:
+        raise BadInput(_nothing_readable(f"{address}: no file that can be read", passed_over))
+
+
+def _named_source(name: str) -> TextSource:
+    path = PurePath(name)
     suffixes = format_of(path)
     if suffixes is None:
         suffix = "".join(path.suffixes[-2:]) or "no suffix"
         raise BadInput(
-            f"{path}: unknown kind of file ({suffix}); known are {' '.join(FORMATS)}, "
+            f"{name}: unknown kind of file ({suffix}); known are {' '.join(FORMATS)}, "
             f"each plain or with {' '.join(COMPRESSIONS)}; if it is text, unmask prepare - reads it from standard input"
         )
     if not is_installed(suffixes[0]):
-        raise BadInput(f"{path}: {suffix_of(path)} is read by an extra: {EXTRA_REMEDY}")
-    return TextSource(str(path), *suffixes)
+        raise BadInput(f"{name}: {suffix_of(path)} is read by an extra: {EXTRA_REMEDY}")
+    return TextSource(name, *suffixes)
 
 
 def is_installed(form: str) -> bool:
@@ -189,10 +224,14 @@ def _readable(paths: list[Path], argument: str, on_passed_over: PassOver) -> Ite
                 yield TextSource(str(file), *suffixes, named=False)
     if nothing:
         problem = f"nothing matches {argument}" if not paths else f"{argument}: no file that can be read"
-        others = f"; there are {spell_counts(passed_over)}" if passed_over else ""
-        remedy = f"; {EXTRA_REMEDY} reads .pdf and .docx" if passed_over.keys() & {".pdf", ".docx"} else ""
-        known = f"({' '.join(FORMATS)}, each plain or with {' '.join(COMPRESSIONS)})"
-        raise BadInput(f"{problem} {known}{others}{remedy}")
+        raise BadInput(_nothing_readable(problem, passed_over))
+
+
+def _nothing_readable(problem: str, passed_over: Counter[str]) -> str:
+    others = f"; there are {spell_counts(passed_over)}" if passed_over else ""
+    remedy = f"; {EXTRA_REMEDY} reads .pdf and .docx" if passed_over.keys() & {".pdf", ".docx"} else ""
+    known = f"({' '.join(FORMATS)}, each plain or with {' '.join(COMPRESSIONS)})"
+    return f"{problem} {known}{others}{remedy}"
 
 
 def suffix_of(path: PurePath) -> str:

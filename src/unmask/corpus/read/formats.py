@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from unmask.corpus.marks import marks_within, read_marks
 from unmask.corpus.read.encodings import UTF8, not_decoded
 from unmask.corpus.read.find import BINARY, TextSource
+from unmask.corpus.read.remote import is_remote, open_remote
 from unmask.records import Document, Mark
 
 MAX_CHARACTERS = 100_000  # characters of a document; a tokenizer takes seconds for a line of megabytes
@@ -205,7 +206,7 @@ def read_parquet(content: io.BufferedReader, source: TextSource, field: str) -> 
 def _seekable(content: io.BufferedReader, source: TextSource) -> IO[bytes]:
     """Parquet is read from its end, so a compressed file is unpacked beside first."""
     if source.compression is None and not source.member:
-        return Path(source.name).open("rb")
+        return open_remote(source.name) if is_remote(source.name) else Path(source.name).open("rb")
     unpacked = tempfile.TemporaryFile()  # noqa: SIM115 the caller closes it
     shutil.copyfileobj(content, unpacked)
     return unpacked

@@ -25,6 +25,7 @@ from unmask.corpus.read.formats import MAX_CHARACTERS, Malformed, Record, Textle
 from unmask.corpus.read.office_worker import Message
 from unmask.corpus.read.printed import join_pages
 from unmask.corpus.read.prose import paragraphs
+from unmask.corpus.read.remote import is_remote
 
 SECONDS = 60.0  # for a page of a PDF, or for a docx
 UNPACKED = 1 << 30  # bytes of a compressed file
@@ -99,7 +100,7 @@ def _messages(content: io.BufferedReader, source: TextSource) -> Iterator[Messag
 @contextmanager
 def _file_of(content: io.BufferedReader, source: TextSource) -> Iterator[str | None]:
     """The path of a source, unpacked beside if it is compressed; none if it is too large then."""
-    if source.compression is None and not source.member:
+    if source.compression is None and not source.member and not is_remote(source.name):
         yield source.name
         return
     with tempfile.NamedTemporaryFile() as unpacked:

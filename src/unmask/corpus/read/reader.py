@@ -21,9 +21,15 @@ from unmask.corpus.read.warc import read_warc
 
 
 def read_source(
-    source: TextSource, field: str = "text", on_bytes: Callable[[int], None] = lambda count: None
+    source: TextSource,
+    field: str = "text",
+    on_bytes: Callable[[int], None] = lambda count: None,
+    on_lines: Callable[[int], None] = lambda count: None,
 ) -> Iterator[Record]:
-    """Every document of a source, in order; `on_bytes` hears of the bytes as they come from the disk."""
+    """Every document of a source, in order.
+
+    `on_bytes` hears of the bytes as they come from the disk, and `on_lines` in the end how many lines a stretch has.
+    """
     if source.format == "builtin":
         yield from builtin.documents(on_bytes)
         return
@@ -37,6 +43,8 @@ def read_source(
                     on_bytes(reader.bytes_read - total)
                     total = reader.bytes_read
             on_bytes(max(reader.bytes_read, source.size) - total)
+            if source.end is not None:
+                on_lines(reader.lines_read)
             if reader.recoded:
                 yield Recoded(source.name, source.encoding)
             if reader.problem:

@@ -42,6 +42,7 @@ class CorpusReader:
         self.documents_read = 0
         self.malformed_records = 0
         self.bytes = 0  # from the disk, compressed as they were
+        self.lines = 0  # of a stretch of a file
         self.pages_without_text = 0  # of PDF files
         self.encodings: dict[str, str] = {}  # other than UTF-8, by source
         self.passed_over: Counter[str] = Counter()  # files inside of archives, by suffix or reason
@@ -76,8 +77,11 @@ class CorpusReader:
             self.bytes += count
             self._on_bytes(count, self.documents_read)
 
+        def on_lines(count: int) -> None:
+            self.lines += count
+
         for source in self._sources:
-            for record in read_source(source, self._field, on_bytes):
+            for record in read_source(source, self._field, on_bytes, on_lines):
                 if isinstance(record, Malformed):
                     self._set_aside(record, source)
                 elif isinstance(record, TextlessPages):
