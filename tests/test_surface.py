@@ -74,6 +74,8 @@ RESULTS = {
     "Breakdown",
     "Dependence",
     "Rolled",
+    "ContextLine",
+    "NearContexts",
     "Serving",
     "Shown",
     "ShownToken",

@@ -60,6 +60,14 @@ def test_every_figure_is_the_command_lines_to_the_digit(
     assert grown == printed("generate", model, "--prefix", "The king", "--length", 6, "--seed", 1, "--trace")
 
 
+def test_contexts_are_looked_for_in_data_and_in_an_index(server: Any) -> None:
+    for corpus in ("data", "shelf"):
+        asked = {"model": "bert-wordpiece", "corpus": corpus, "before": "My sister paints the ", "word": "river"}
+        (near,) = server.answers("/api/contexts", **asked, after=" again.", top=3)
+        assert {line["word"] for line in near["same"]} == {"river"} and len(near["others"]) == 3
+        assert near["occurrences"] <= near["sentences"]
+
+
 def test_requests_that_wait_are_answered_together_and_say_the_same(server: Any) -> None:
     alone = {text: server.answers("/api/fill", model="bert-wordpiece", texts=[text])[0] for text in TEXTS}
     before = _metric(server, "unmask_batches_total")
@@ -105,6 +113,8 @@ def _metric(server: Any, name: str) -> float:
         ("/api/score", {"model": "bert-wordpiece", "texts": ["dog " * 1100]}, 422, "1,024 may be asked about"),
         ("/api/moments", {"model": "data", "text": "a [MASK]"}, 422, "data: cannot run; it can hide"),
         ("/api/moments", {"model": "intent", "text": "a [MASK]"}, 422, "has no head that fills blanks"),
+        ("/api/contexts", {"model": "bert-wordpiece", "corpus": "intent", "word": "a"}, 422, "intent: is no corpus"),
+        ("/api/contexts", {"model": "bert-wordpiece", "corpus": "data", "word": " "}, 422, "give a word to look for"),
         ("/api/predict", {"model": "intent", "texts": ["a"], "pairs": ["b"]}, 422, "single texts, not pairs"),
         ("/api/show", {"model": "data", "text": "A dog.", "policy": "tokn"}, 422, "no policy is called 'tokn'"),
         ("/api/show", {"model": "data", "text": "A dog.", "rate": "7"}, 422, "rate"),

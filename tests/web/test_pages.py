@@ -31,7 +31,11 @@ TITLES = {
     "tuned": "What a tuned model says",
     "search": "What is found",
 }
-FULL = {"tuned": "#tuned?text=the+cat+again.", "search": "#search?query=the+river+again"}
+FULL = {
+    "fill": "#fill?text=The+king+sees+the+dog.&corpus=data",
+    "tuned": "#tuned?text=the+cat+again.",
+    "search": "#search?query=the+river+again",
+}
 
 
 @pytest.fixture(scope="module")
@@ -185,6 +189,13 @@ def test_words_are_blanked_by_a_click_and_two_models_stand_side_by_side(server: 
         assert names == [guess["token"] for guesses in filled["blanks"] for guess in guesses]
         assert page.locator(".sentence").first.inner_text() == filled["completed"]
         assert page.locator(".pair > div").count() == 2 and page.locator(".why").count() >= 2
+        page.select_option("#corpus", "data")
+        page.wait_for_selector(".concordance li")
+        settled(page)
+        asked = {"before": "The ", "word": "king", "after": " sees the dog in winter.", "top": 8}
+        (near,) = server.answers("/api/contexts", model="bert-wordpiece", corpus="data", **asked)
+        lines = page.locator(".concordance >> nth=0").locator("li").evaluate_all("all => all.map(one => one.innerText)")
+        assert len(lines) == len(near["same"]) == 8 and near["same"][0]["right"].strip() in lines[0]
 
 
 def test_a_text_grows_step_by_step_under_a_slider(server: Any, visit: Visit) -> None:

@@ -17,8 +17,8 @@ def test_each_place_says_what_can_be_asked_of_it(make_model: Any, intent: Path, 
     assert {place.id: place.abilities for place in places} == {
         "bert-wordpiece": ("hide", "fill", "score", "grow", "embed"),
         "intent": ("hide", "predict", "embed", "run"),
-        "shelf": ("search",),
-        "data": ("hide",),
+        "shelf": ("search", "corpus"),
+        "data": ("hide", "corpus"),
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from rich.markup import escape
 
 from unmask.errors import BadInput
 from unmask.files import write_text
+from unmask.inference.contexts import word_spans
 from unmask.inference.fill import fill_blanks
 from unmask.inference.moments import MomentModels
 from unmask.progress import say, task
@@ -89,18 +90,8 @@ def held_out_sentences(data: Dataset) -> list[Sentence]:
     texts = list(dict.fromkeys(texts))
     chosen = texts[:: max(1, len(texts) // (4 * SENTENCES))]  # those with too many words are left out of these
     rows = encode(data.tokenizer(), chosen, offsets=True)
-    found = [Sentence(text, tuple(_words(text, row))) for text, row in zip(chosen, rows, strict=True)]
+    found = [Sentence(text, tuple(word_spans(text, row))) for text, row in zip(chosen, rows, strict=True)]
     return [each for each in found if WORDS[0] <= len(each.words) <= WORDS[1]][:SENTENCES]
-
-
-def _words(text: str, row: Any) -> Iterator[tuple[int, int]]:
-    """Where the words of a text stand, as its tokenizer has them; what has no letter and no digit is none."""
-    starts = [place for place, is_start in enumerate(row.word_starts) if is_start]
-    for first, behind in zip(starts, [*starts[1:], len(row.ids)], strict=True):
-        begin, end = int(row.offsets[first][0]), int(row.offsets[behind - 1][1])
-        word = text[begin:end]
-        if any(letter.isalnum() for letter in word):
-            yield begin + len(word) - len(word.lstrip()), end - (len(word) - len(word.rstrip()))
 
 
 def _filled(models: MomentModels, sentences: Sequence[Sentence], deadline: float, step: Any) -> dict[str, Any]:

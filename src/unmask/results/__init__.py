@@ -17,6 +17,8 @@ from unmask.results.answering import Answered as Answered
 from unmask.results.answering import AnswerError as AnswerError
 from unmask.results.answering import JudgedAnswerBaseline as JudgedAnswerBaseline
 from unmask.results.answering import JudgedAnswers as JudgedAnswers
+from unmask.results.contexts import ContextLine as ContextLine
+from unmask.results.contexts import NearContexts as NearContexts
 from unmask.results.corpus import Collocated as Collocated
 from unmask.results.corpus import Decontaminated as Decontaminated
 from unmask.results.corpus import LanguageTokens as LanguageTokens

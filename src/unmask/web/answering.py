@@ -20,6 +20,7 @@ from unmask.web.batching import Answerer, BatchWorker, Load
 from unmask.web.limits import Limits
 from unmask.web.places import INDEX, Place, Served
 from unmask.web.questions import (
+    ContextsQuestion,
     EmbedQuestion,
     ExplainQuestion,
     FillQuestion,
@@ -34,10 +35,13 @@ from unmask.web.untrusted import own_json
 if TYPE_CHECKING:  # what is heavy is loaded when it is needed
     from transformers import PreTrainedTokenizerFast
 
+    from unmask.inference.contexts import CorpusWords
     from unmask.inference.index import Index
     from unmask.inference.model import Model
     from unmask.inference.moments import MomentModels
 
+SAMPLE = 2_000_000  # characters of a corpus that contexts are looked for in
+MOST_CORPORA = 4  # whose words stay in memory, some megabytes each
 MOST_MOMENTS = 24  # of a run, evenly spread
 Answers = Sequence[Any]  # a result for each item, or the BadInput that says what is wrong with it
 
@@ -60,6 +64,7 @@ class AnswerDesk:
     workers: dict[str, BatchWorker] = field(default_factory=dict)
     tokenizers: dict[str, PreTrainedTokenizerFast] = field(default_factory=dict)
     indexes: dict[str, tuple[int, Index]] = field(default_factory=dict)
+    corpora: dict[tuple[str, str], CorpusWords] = field(default_factory=dict)  # by model and corpus
 
     def __post_init__(self) -> None:
         self.load = Load(self.limits.waiting)
@@ -163,6 +168,47 @@ class AnswerDesk:
         models = self.moment_models[place.id].with_moments(MOST_MOMENTS)
         self.moment_models[place.id] = models
         return models
+
+    async def contexts(self, question: ContextsQuestion) -> Answers:
+        """Where a corpus has a word, and others, in contexts like its own."""
+        place, corpus = self.served.able(question.model, "embed"), self.served.able(question.corpus, "corpus")
+        word = question.word.strip()
+        if not word:
+            raise BadInput("word: give a word to look for")
+
+        def look() -> Answers:
+            words = self._corpus_words(place, corpus)
+            return [words.nearest(question.before, word, question.after, question.top)]
+
+        return await self.alone(place, look)
+
+    def _corpus_words(self, place: Place, corpus: Place) -> CorpusWords:
+        """The words of a corpus as a model has them, which stay; of a few corpora at a time."""
+        from unmask.inference.contexts import CorpusWords, corpus_sentences
+
+        key = place.id, corpus.id
+        if key not in self.corpora:
+            words = CorpusWords.read(self.model(place).encoder, corpus_sentences(self._texts(corpus)))
+            with self.lock:
+                while len(self.corpora) >= MOST_CORPORA:
+                    self.corpora.pop(next(iter(self.corpora)))
+                self.corpora[key] = words
+        return self.corpora[key]
+
+    def _texts(self, corpus: Place) -> Iterator[str]:
+        """A sample of the texts of an index or of a data directory."""
+        from unmask.tokens.store.dataset import Dataset
+
+        if "search" in corpus.abilities:
+            index, held = self.index(corpus), 0
+            for number in range(0, len(index), max(1, len(index) // 4_000)):
+                text = index.record(number).text
+                held += len(text)
+                yield text
+                if held > SAMPLE:
+                    return
+        else:
+            yield from Dataset.open(corpus.path).sample("train", SAMPLE)
 
     async def score(self, question: ScoreQuestion) -> Answers:
         """How likely texts are."""

@@ -65,6 +65,11 @@ def _add_questions(router: APIRouter, answering: AnswerDesk) -> None:
         """Fill the blanks of a text as a run's model would have at each moment that was kept."""
         return answer_list(await answering.moments(question))
 
+    @router.post("/contexts", response_model=q.ContextsAnswers)
+    async def contexts(question: q.ContextsQuestion) -> JSONResponse:
+        """Find where a data directory or an index has a word, and others, in contexts like its own."""
+        return answer_list(await answering.contexts(question))
+
     @router.post("/score", response_model=q.ScoreAnswers)
     async def score(question: q.ScoreQuestion) -> JSONResponse:
         """Say how likely a model finds texts, in nats."""

@@ -20,9 +20,10 @@ from unmask.runs.directory import DESCRIPTION, LOCK, METRICS, MODEL
 from unmask.runs.history import find_runs
 from unmask.web.untrusted import own_json
 
-Ability = Literal["hide", "fill", "score", "embed", "predict", "search", "grow", "run"]
+Ability = Literal["hide", "fill", "score", "embed", "predict", "search", "grow", "corpus", "run"]
 INDEX = "index.json"
 CONFIG = "config.json"
+DOCUMENTS = ("manifest.json", "documents")  # of a data directory
 SIGNS = (DESCRIPTION, METRICS, LOCK, CONFIG, INDEX, *TOKENIZERS)  # files that a place is known by
 MASKED, CAUSAL, SPANS = "ForMaskedLM", ("LMHeadModel", "ForCausalLM"), ("T5", "MT5", "UMT5", "LongT5")
 LONGEST = 40  # letters of an id
@@ -73,6 +74,8 @@ class Place:
             yield from _model_abilities(self.model)
         if (self.path / INDEX).is_file():
             yield "search"
+        if (self.path / INDEX).is_file() or all((self.path / name).exists() for name in DOCUMENTS):
+            yield "corpus"
         if self.is_run:
             yield "run"
 
@@ -166,6 +169,8 @@ class Served:
         if not place.is_there:
             raise BadInput(f"{place.id}: has vanished since it was served")
         if ability not in place.abilities:
+            if ability == "corpus":
+                raise BadInput(f"{place.id}: is no corpus; name a data directory or an index")
             raise BadInput(f"{place.id}: cannot {ability}; it can {', '.join(place.abilities) or 'nothing yet'}")
         return place
 

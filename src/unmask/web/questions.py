@@ -16,6 +16,7 @@ from unmask.results import (
     Filled,
     Generated,
     Hit,
+    NearContexts,
     Prediction,
     Rolled,
     Scored,
@@ -59,6 +60,16 @@ class MomentsQuestion(PlaceQuestion):
 
     text: Text
     top: Annotated[int, Field(ge=1, le=20)] = 5
+
+
+class ContextsQuestion(PlaceQuestion):
+    """Where a corpus uses words as this text uses one of its words."""
+
+    corpus: Id
+    before: Annotated[str, Field(max_length=LONGEST)] = ""
+    word: Word
+    after: Annotated[str, Field(max_length=LONGEST)] = ""
+    top: Annotated[int, Field(ge=1, le=50)] = 8
 
 
 class ScoreQuestion(PlaceQuestion):
@@ -176,6 +187,12 @@ class MomentAnswers(BaseModel):
     """For each moment that a run has kept, oldest first, the text filled."""
 
     answers: list[MomentFill]
+
+
+class ContextsAnswers(BaseModel):
+    """The nearest contexts."""
+
+    answers: list[NearContexts]
 
 
 class ScoreAnswers(BaseModel):

@@ -1,8 +1,9 @@
 // Fill: words blanked by a click, the likeliest in their place, two models side by side.
 import { html } from './vendor/preact.js';
+import { Contexts, useContexts } from './contexts.js';
 import { able, Bars, chosen, Choice, Empty, number, Page, percent, PlaceChoice, Problem, quote, Table, Take, useAnswer, useFragment, Why } from './parts.js';
 
-const USUAL = { model: '', other: '', text: 'Paris is the capital of France.', blanks: '', word: '', why: '', top: '8' };
+const USUAL = { model: '', other: '', text: 'Paris is the capital of France.', blanks: '', word: '', why: '', top: '8', corpus: '', of: '' };
 const BLANK = /\[MASK(?::word)?\]/;
 
 // The words of a text, which can be blanked, and what stands between them, which cannot.
@@ -61,13 +62,15 @@ export function Fill({ places }) {
   const question = BLANK.test(text) && place ? { texts: [text], top: +state.top, explain: !!state.why } : null;
   const one = useAnswer('fill', question && { model: place.id, ...question });
   const two = useAnswer('fill', question && other && { model: other.id, ...question });
+  const contexts = useContexts({ places, place, parts, blanks, state });
   if (!place) return html`<${Page} title="What a model fills in" lead="Blank a word, and see what a model would say there."><${Empty} title="No model that fills blanks is served" command="unmask serve run">Train one with unmask pretrain, or name any masked language model when you start the server.<//><//>`;
   const toggle = at => {
     const now = blanks.includes(at) ? blanks.filter(each => each !== at) : [...blanks, at].sort((a, b) => a - b);
-    set({ blanks: now.join(',') || 'none' });
+    set({ blanks: now.join(',') || 'none', of: blanks.includes(at) ? '' : String(at) });
   };
   // one scale for every blank of both models, so that bars compare
   const scale = Math.max(0.05, ...[one, two].flatMap(asked => asked.answer?.answers[0].blanks ?? []).flat().map(guess => guess.probability));
+  const nearest = contexts.asked.answer?.answers[0];
   const command = `unmask fill ${quote(place.name)} ${quote(text)} --top ${state.top}${state.why ? ' --explain' : ''}`;
   const answers = () => [[place, one], [other, two]].filter(([each]) => each).map(([each, asked]) => [each, asked.answer?.answers[0]]).filter(([, filled]) => filled?.blanks);
   return html`<${Page} title="What a model fills in" lead="Click words to blank them. The bars say what the model would put there; several blanks agree on what they say together.">
@@ -84,8 +87,10 @@ export function Fill({ places }) {
     </div>
     ${!question && html`<p class="notice">Nothing is blanked yet: click a word above, or write [MASK] into the text.</p>`}
     ${question && html`<section class="pair"><${Filled} place=${place} ...${one} index=${able(places, 'search')[0]} scale=${scale} />${other && html`<${Filled} place=${other} ...${two} scale=${scale} />`}</section>`}
+    <${Contexts} contexts=${contexts} parts=${parts} blanks=${blanks} set=${set} />
     <${Take} name="fill" command=${command}
-      rows=${() => [['model', 'blank', 'token', 'probability', 'pieces'], ...answers().flatMap(([each, filled]) => filled.blanks.flatMap((guesses, at) => guesses.map(guess => [each.name, at + 1, guess.token, guess.probability, guess.pieces])))]}
+      rows=${() => [['model', 'blank', 'token', 'probability', 'pieces'], ...answers().flatMap(([each, filled]) => filled.blanks.flatMap((guesses, at) => guesses.map(guess => [each.name, at + 1, guess.token, guess.probability, guess.pieces]))),
+        ...[...(nearest?.same ?? []), ...(nearest?.others ?? [])].map(line => [contexts.corpus.name, `${line.left}[${line.word}]${line.right}`, line.word, line.cosine, ''])]}
       picture=${() => ({ title: text, parts: answers().flatMap(([each, filled]) => [{ kind: 'text', serif: true, text: `${each.name}: ${filled.completed}` }, ...filled.blanks.map((guesses, at) => ({ kind: 'bars', title: `blank ${at + 1}`, rows: guesses.map(guess => ({ name: guess.token, value: guess.probability, text: percent(guess.probability) })) }))]) })} />
   <//>`;
 }
