@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -58,6 +59,32 @@ def test_every_figure_is_the_command_lines_to_the_digit(
         assert found == [wanted | {"index": "shelf"}] and len(found[0]["hits"]) == 3
     grown = server.answers("/api/grow", model=id, prefix="The king", length=6, seed=1)
     assert grown == printed("generate", model, "--prefix", "The king", "--length", 6, "--seed", 1, "--trace")
+
+
+def test_phrases_are_hidden_whole_as_sent_or_by_the_lists_of_data(
+    serving: Any, inside: Run, data: Path, make_model: Any, tmp_path: Path
+) -> None:
+    text, listed = "The king sees bread and butter, and Paris again.", tmp_path / "listed"
+    shutil.copytree(data, listed)
+    with serving(listed, make_model("bert")) as server:
+        bare = server.post("/api/show", {"model": "listed", "text": text, "policy": "phrase"})
+        assert bare.status == 422 and "give --phrases" in bare.json["error"]
+        missing = server.post(
+            "/api/roll", {"model": "listed", "text": text, "policy": "entity", "phrases_of": "listed"}
+        )
+        assert missing.status == 422 and "mines them" in missing.json["error"]
+        assert not (listed / "entities.txt").exists()  # a server that is asked writes nothing
+        sent = {"model": "bert-wordpiece", "text": text, "policy": "phrase", "rate": "0.4", "seed": 2}
+        (shown,) = server.answers("/api/show", **sent, phrases=["bread and butter"])
+        assert shown["hidden"] and server.answers("/api/roll", **sent, phrases=["bread and butter"], rolls=20)
+        done = inside("show", listed, text, "--policy", "entity", "--seed", 2, "--json")  # mines the lists
+        assert server.get("/api/places").json["places"][0]["phrases"]
+        asked = {"text": text, "policy": "entity", "seed": 2}
+        assert server.answers("/api/show", model="listed", **asked) == [json.loads(done.stdout)]
+        (other,) = server.answers("/api/show", model="bert-wordpiece", **asked, phrases_of="listed")
+        assert (
+            other["policy"] == "entity" and len(server.answers("/api/show", model="listed", text=text, all=True)) == 11
+        )
 
 
 def test_contexts_are_looked_for_in_data_and_in_an_index(server: Any) -> None:

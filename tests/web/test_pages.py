@@ -173,6 +173,20 @@ def test_hiding_shows_what_the_command_shows_and_keeps_its_state_in_the_address(
         assert png.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and png.value.path().stat().st_size > 5_000
 
 
+def test_policies_of_phrases_take_phrases_that_are_written_there(server: Any, visit: Visit) -> None:
+    text = "The king sees bread and butter in winter."
+    with visit(server, "#hide?policy=phrase&rate=0.4&text=" + text.replace(" ", "+")) as page:
+        page.wait_for_selector(".notice:has-text('hides phrases whole')")
+        page.fill("#phrases", "bread and butter\nin winter")
+        page.wait_for_selector(".tokens")
+        settled(page)
+        asked = {"model": "data", "text": text, "policy": "phrase", "rate": "0.4"}
+        (shown,) = server.answers("/api/show", **asked, phrases=["bread and butter", "in winter"])
+        kinds = page.locator(".tokens").first.locator(".tok").evaluate_all("all => all.map(one => one.classList[1])")
+        assert kinds == [piece["kind"] for piece in shown["pieces"]]
+        page.wait_for_selector(".tokens.many >> nth=10")  # among every policy on this text too
+
+
 def test_words_are_blanked_by_a_click_and_two_models_stand_side_by_side(server: Any, visit: Visit) -> None:
     with visit(server, "#fill?text=The+king+sees+the+dog+in+winter.&blanks=6") as page:
         page.click(".words button:has-text('dog')")

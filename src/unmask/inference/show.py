@@ -19,7 +19,7 @@ from unmask.errors import BadInput
 from unmask.progress import say
 from unmask.records import SPAN_KINDS, Blocks, Corrupted, Vocabulary
 from unmask.results import Shown, ShownToken
-from unmask.tokens.spans.lexicon import mark_phrases
+from unmask.tokens.spans.lexicon import Lexicon, mark_phrases
 from unmask.tokens.spans.lists import listed_phrases
 from unmask.tokens.spans.phrases import phrase_lexicon
 from unmask.tokens.store.dataset import Dataset
@@ -76,7 +76,7 @@ def text_blocks(
                 f"policy {kind!r} hides spans: give --phrases, a file with a phrase a line, "
                 "or a data directory as --model, whose lists are taken"
             )
-        blocks = mark_phrases(blocks, phrase_lexicon(tokenizer, kind_phrases), vocabulary, kind=kind)
+        blocks = mark_phrases(blocks, _lexicon(tokenizer, tuple(kind_phrases)), vocabulary, kind=kind)
     return TextBlocks(blocks, masking, vocabulary, tokenizer)
 
 
@@ -112,6 +112,20 @@ def phrases_of_data(path: Path, policy: str | None) -> dict[str, list[str]]:
     for line in lines:
         say(line)
     return phrases
+
+
+def lists_of_data(path: Path) -> dict[str, list[str]]:
+    """What the lists of a data directory say that are there; nothing is mined."""
+    are_there = (path / MANIFEST).is_file() and all((path / name).is_file() for name in (COLLOCATIONS, ENTITIES))
+    if not are_there:
+        return {}
+    phrases, _ = listed_phrases(Dataset.open(path), SPAN_KINDS)
+    return phrases
+
+
+@lru_cache(maxsize=8)  # thousands of phrases take a tenth of a second to encode
+def _lexicon(tokenizer: PreTrainedTokenizerFast, phrases: tuple[str, ...]) -> Lexicon:
+    return phrase_lexicon(tokenizer, phrases)
 
 
 def _of_kind(phrases: Phrases, kind: str) -> Sequence[str] | None:

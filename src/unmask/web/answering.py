@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from unmask.errors import BadInput, UnmaskError
 from unmask.results import Embedded, Searched
 from unmask.runs.directory import DESCRIPTION
+from unmask.tokens.store.manifest import COLLOCATIONS, ENTITIES
 from unmask.web.batching import Answerer, BatchWorker, Load
 from unmask.web.limits import Limits
 from unmask.web.places import INDEX, Place, Served
@@ -25,6 +26,7 @@ from unmask.web.questions import (
     ExplainQuestion,
     FillQuestion,
     GrowQuestion,
+    HidingQuestion,
     MomentsQuestion,
     PredictQuestion,
     ScoreQuestion,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:  # what is heavy is loaded when it is needed
     from unmask.inference.index import Index
     from unmask.inference.model import Model
     from unmask.inference.moments import MomentModels
+    from unmask.inference.show import Phrases
 
 SAMPLE = 2_000_000  # characters of a corpus that contexts are looked for in
 MOST_CORPORA = 4  # whose words stay in memory, some megabytes each
@@ -64,6 +67,7 @@ class AnswerDesk:
     workers: dict[str, BatchWorker] = field(default_factory=dict)
     tokenizers: dict[str, PreTrainedTokenizerFast] = field(default_factory=dict)
     indexes: dict[str, tuple[int, Index]] = field(default_factory=dict)
+    lists: dict[str, tuple[int, dict[str, list[str]]]] = field(default_factory=dict)  # with when they were changed
     corpora: dict[tuple[str, str], CorpusWords] = field(default_factory=dict)  # by model and corpus
 
     def __post_init__(self) -> None:
@@ -102,6 +106,26 @@ class AnswerDesk:
                     raise BadInput(f"{place.id}: its index.json names files outside of it")
                 self.indexes[place.id] = changed, opened
             return self.indexes[place.id][1]
+
+    def phrases(self, place: Place, question: HidingQuestion) -> Phrases:
+        """What is hidden whole: what was sent, or the lists of a data directory, this one's where none is named."""
+        from unmask.inference.show import lists_of_data
+
+        if question.phrases:
+            return question.phrases
+        source = place if question.phrases_of is None else self.served[question.phrases_of]
+        if not source.has_lists:
+            if question.phrases_of is not None:
+                raise BadInput(
+                    f"{source.id}: has no lists of what is hidden whole; unmask show {source.id} TEXT --policy entity "
+                    "mines them"
+                )
+            return ()
+        changed = max((source.path / name).stat().st_mtime_ns for name in (COLLOCATIONS, ENTITIES))
+        with self.lock:
+            if self.lists.get(source.id, (0,))[0] != changed:
+                self.lists[source.id] = changed, lists_of_data(source.path)
+            return self.lists[source.id][1]
 
     def check_tokens(self, place: Place, texts: Sequence[str], *, costly: bool = False) -> None:
         """Refuse more tokens than may be read at once."""

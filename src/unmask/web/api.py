@@ -112,6 +112,7 @@ def _add_hiding(router: APIRouter, answering: AnswerDesk) -> None:
         answering.check_tokens(place, [question.text])
         tokenizer = answering.tokenizer(place)
         settings: dict[str, Any] = {"rate": question.rate, "seed": question.seed, "epoch": question.epoch}
+        settings["phrases"] = answering.phrases(place, question)
         if question.all:
             return answer_list(show_all(tokenizer, question.text, **settings))
         return answer_list([show_text(tokenizer, question.text, question.policy, **settings)])
@@ -123,8 +124,9 @@ def _add_hiding(router: APIRouter, answering: AnswerDesk) -> None:
 
         place = answering.served.able(question.model, "hide")
         answering.check_tokens(place, [question.text], costly=True)
-        settings = question.model_dump(exclude={"model", "text", "policy"})
-        return answer_list([roll_text(answering.tokenizer(place), question.text, question.policy, **settings)])
+        settings = question.model_dump(include={"rate", "seed", "rolls"})
+        phrases, tokenizer = answering.phrases(place, question), answering.tokenizer(place)
+        return answer_list([roll_text(tokenizer, question.text, question.policy, phrases=phrases, **settings)])
 
     @router.get("/policies", response_model=q.PolicyList)
     def policies() -> q.PolicyList:
@@ -189,6 +191,7 @@ def describe_place(answering: AnswerDesk, place: Place) -> q.ServedPlace:
         name=place.name,
         abilities=list(place.abilities if place.is_there else answering.served.abilities[place.id]),
         state="there" if place.is_there else "vanished",
+        phrases=place.has_lists,
         fills=_fills_blanks(place),
         moments=len(kept_moments(place.path, MOST_MOMENTS)) if _fills_blanks(place) else 0,
         task=str(card["task"]) if "task" in card else None,

@@ -18,7 +18,8 @@ from unmask.models.hub import hub_name
 from unmask.models.locate import TASK, TOKENIZERS, model_directory
 from unmask.runs.directory import DESCRIPTION, LOCK, METRICS, MODEL
 from unmask.runs.history import find_runs
-from unmask.web.untrusted import own_json
+from unmask.tokens.store.manifest import COLLOCATIONS, ENTITIES
+from unmask.web.untrusted import own_file, own_json
 
 Ability = Literal["hide", "fill", "score", "embed", "predict", "search", "grow", "corpus", "run"]
 INDEX = "index.json"
@@ -61,6 +62,12 @@ class Place:
         """Where its tokenizer is, if it has one."""
         folders = (self.path, self.path / MODEL, self.path / "tokenizer")
         return next((each for each in folders if any((each / name).is_file() for name in TOKENIZERS)), None)
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether it is a data directory with lists of what is hidden whole."""
+        names = (DOCUMENTS[0], COLLOCATIONS, ENTITIES)
+        return all(own_file(self.path, name) is not None for name in names)
 
     @property
     def abilities(self) -> tuple[Ability, ...]:

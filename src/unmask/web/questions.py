@@ -122,10 +122,17 @@ class SearchQuestion(BaseModel):
     exact: bool = False
 
 
-class ShowQuestion(PlaceQuestion):
-    """Show a text as a model will see it under a policy, or under all."""
+class HidingQuestion(PlaceQuestion):
+    """What hiding needs; phrases are what entity, phrase and collocation hide whole."""
 
     text: Text
+    phrases: Annotated[list[Word], Field(max_length=1_000)] = []
+    phrases_of: Annotated[Id | None, Field(description="a data directory whose lists are taken")] = None
+
+
+class ShowQuestion(HidingQuestion):
+    """Show a text as a model will see it under a policy, or under all."""
+
     policy: Line = "token"
     all: bool = False
     rate: Line | None = None
@@ -133,10 +140,9 @@ class ShowQuestion(PlaceQuestion):
     epoch: Annotated[int, Field(ge=0, lt=1 << 31)] = 0
 
 
-class RollQuestion(PlaceQuestion):
+class RollQuestion(HidingQuestion):
     """Hide in a text many times over, and count what is hidden how often."""
 
-    text: Text
     policy: Line = "token"
     rate: Line | None = None
     seed: Seed = 0
@@ -261,6 +267,7 @@ class ServedPlace(BaseModel):
     name: str
     abilities: list[str]
     state: Literal["there", "vanished"]
+    phrases: bool = False  # of a data directory: whether it has lists of what is hidden whole
     fills: bool = False  # whether it is a run whose checkpoints fill blanks
     moments: int = 0  # how many of those it has kept
     task: str | None = None  # of a tuned model

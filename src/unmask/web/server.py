@@ -132,6 +132,7 @@ def _describe_key(app: FastAPI) -> None:
 def warm_up() -> None:
     """Load what the first question would wait for."""
     import unmask.inference.model
+    import unmask.inference.rolls
     import unmask.inference.show  # noqa: F401
 
 

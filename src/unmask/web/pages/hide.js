@@ -7,7 +7,7 @@ const SAMPLES = [
   'Paris is the capital of France, and the Seine runs through the middle of it.',
   'A masked language model learns by guessing the words that somebody has hidden from it.',
 ];
-const USUAL = { model: '', text: SAMPLES[0], policy: 'word', rate: '', seed: '0', epoch: '0' };
+const USUAL = { model: '', text: SAMPLES[0], policy: 'word', rate: '', seed: '0', epoch: '0', phrases: '', lists: '' };
 const KINDS = { masked: 'hidden behind the mask', random: 'another token in its place', kept: 'kept, and asked for all the same', asked: 'asked for, in an order', gone: 'gone, behind the sentinel before it' };
 const SAYS = { masked: 'hidden', random: 'replaced', kept: 'kept', asked: 'asked', gone: 'gone' };
 
@@ -66,27 +66,37 @@ export function Hide({ places, policies }) {
   const models = able(places, 'hide');
   const place = chosen(models, state.model);
   const rate = state.rate === '' ? null : state.rate;
-  const settings = place && state.text.trim() ? { model: place.id, text: state.text, rate, seed: Math.max(0, Math.trunc(+state.seed || 0)) } : null;
+  // what entity, phrase and collocation hide whole: what was written here, or the lists of data that is served
+  const lists = places.filter(each => each.phrases && each.state === 'there');
+  const own = state.phrases.split('\n').map(line => line.trim()).filter(Boolean).slice(0, 1000);
+  const list = lists.find(each => each.id === state.lists) ?? (state.lists === 'own' ? null : place?.phrases ? place : lists[0]);
+  const whole = list ? { phrases_of: list.id } : own.length ? { phrases: own } : {};
+  const settings = place && state.text.trim() ? { model: place.id, text: state.text, rate, seed: Math.max(0, Math.trunc(+state.seed || 0)), ...whole } : null;
   const epoch = Math.max(0, Math.trunc(+state.epoch || 0));
-  const one = useAnswer('show', settings && { ...settings, policy: state.policy, epoch }, 40);
+  const policy = policies.find(each => each.name === state.policy);
+  const ready = !policy?.needs_phrases || list || own.length > 0;
+  const one = useAnswer('show', settings && ready && { ...settings, policy: state.policy, epoch }, 40);
   const every = useAnswer('show', settings && { ...settings, all: true, epoch }, 250);
-  const rolls = useAnswer('roll', settings && { ...settings, policy: state.policy }, 250);
+  const rolls = useAnswer('roll', settings && ready && { ...settings, policy: state.policy }, 250);
   if (!place) return html`<${Page} title="What is hidden" lead="A text as a model sees it, under every way of masking."><${Empty} title="No tokenizer is served" command="unmask serve data">A run, a model, a data directory or a tokenizer is enough. Stop the server and start it with one.<//><//>`;
   const shown = one.answer?.answers[0], rolled = rolls.answer?.answers[0];
-  const policy = policies.find(each => each.name === state.policy);
   const units = shown ? new Set(shown.pieces.map(piece => piece.unit).filter(Boolean)).size : 0;
-  const command = `unmask show ${quote(place.name)} ${quote(state.text)} --policy ${quote(state.policy)}${rate ? ` --rate ${quote(rate)}` : ''}${+state.seed ? ` --seed ${settings?.seed}` : ''}${epoch ? ` --epoch ${epoch}` : ''}`;
+  const command = `unmask show ${quote(place.name)} ${quote(state.text)} --policy ${quote(state.policy)}${rate ? ` --rate ${quote(rate)}` : ''}${+state.seed ? ` --seed ${settings?.seed}` : ''}${epoch ? ` --epoch ${epoch}` : ''}${policy?.needs_phrases && list !== place ? ' --phrases phrases.txt' : ''}`;
   return html`<${Page} title="What is hidden" lead="A text as a model sees it while it learns. Choose how words are hidden, and roll the epochs: each pass over the data hides others.">
     <label for="text">Text</label><textarea id="text" rows="2" value=${state.text} onInput=${event => set({ text: event.target.value })}></textarea>
     <p class="samples"><span class="soft">Or one of these:</span> ${SAMPLES.map((text, at) => html`<button key=${at} type="button" class="plain" onClick=${() => set({ text })}>${text.split(' ').slice(0, 3).join(' ')} …</button>`)}</p>
     <div class="controls">
       <${PlaceChoice} id="model" label="Tokenizer of" places=${models} value=${place.id} onChange=${model => set({ model })} />
-      <${Choice} id="policy" label="Policy" value=${state.policy} onChange=${value => set({ policy: value })} options=${policies.filter(each => !each.needs_phrases).map(each => ({ value: each.name }))} />
+      <${Choice} id="policy" label="Policy" value=${state.policy} onChange=${value => set({ policy: value })} options=${policies.map(each => ({ value: each.name }))} />
       <${Field} id="rate" label=${rate ? `Rate: ${percent(+rate, 0)}` : policy && policy.rate < 1 ? `Rate: published ${percent(policy.rate, 0)}` : 'Rate: by chance'}><input id="rate" type="range" min="0.05" max="0.95" step="0.05" value=${rate || policy?.rate || 0.15} onInput=${event => set({ rate: event.target.value })} /><//>
       <${Field} id="seed" label="Seed"><input id="seed" type="number" min="0" step="1" value=${state.seed} onInput=${event => set({ seed: event.target.value })} /><//>
       <${Field} id="epoch" label="Epoch"><input id="epoch" type="number" min="0" step="1" value=${state.epoch} onInput=${event => set({ epoch: event.target.value })} /><//>
       <button type="button" class="primary" onClick=${() => set({ epoch: String(epoch + 1) })}>Next epoch</button>
     </div>
+    ${policy?.needs_phrases && html`<div class="controls">
+      ${lists.length > 0 && html`<${Choice} id="lists" label="Hidden whole" value=${list?.id ?? 'own'} onChange=${value => set({ lists: value })} options=${[...lists.map(each => ({ value: each.id, label: `the lists of ${each.name}` })), { value: 'own', label: 'phrases of my own' }]} />`}
+      ${!list && html`<${Field} id="phrases" label="Phrases, one on a line" wide><textarea id="phrases" rows="2" value=${state.phrases} placeholder="northern islands" onInput=${event => set({ phrases: event.target.value })}></textarea><//>`}</div>
+      ${!ready && html`<p class="notice">The policy ${state.policy} hides phrases whole: write some above, or serve a data directory that has lists of them (unmask show data TEXT --policy entity mines them).</p>`}`}
     ${rate && html`<p class="samples"><button type="button" class="plain" onClick=${() => set({ rate: '' })}>Back to the published rate</button></p>`}
     <${Problem} text=${one.error} />
     ${shown && html`<section aria-live="polite" class=${one.busy ? 'busy' : ''}><h2 class="sr">The text under the policy ${state.policy}</h2><${Tokens} shown=${shown} />
