@@ -31,6 +31,7 @@ SCRIPTS = (
     "families",
     "few",
     "filling",
+    "html_text",
     "joint",
     "kinds",
     "limits",

@@ -108,7 +108,10 @@ def collect_corpus(
             return collect_corpus(sources, out, config=config, engine=engine, stage=own, part_bytes=part_bytes)
     config = config or CollectConfig()
     passed_over: dict[str, str] = {}
-    files = [replace(file, encoding=config.encoding) for file in find_sources(sources, passed_over.__setitem__)]
+    files = [
+        replace(file, encoding=config.encoding, html=config.html)
+        for file in find_sources(sources, passed_over.__setitem__)
+    ]
     engine = engine or Engine()
     cut = cut_parts(files, part_bytes or part_size(files))
     parts = _read_parts(cut, config, stage, known_as or out, engine)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from unmask.corpus.clean import clean_texts
 from unmask.corpus.read.encodings import UTF8
-from unmask.corpus.read.find import find_sources
+from unmask.corpus.read.find import WHOLE, find_sources
 from unmask.corpus.read.reader import read_source
 from unmask.corpus.rules.repair import repair_text
 from unmask.errors import BadInput
@@ -25,10 +25,15 @@ BATCH = 256  # documents that are cleaned at a time
 
 
 def read_sample(
-    sources: Sequence[str], *, field: str = "text", encoding: str = UTF8, characters: int = CHARACTERS
+    sources: Sequence[str],
+    *,
+    field: str = "text",
+    encoding: str = UTF8,
+    html: str = WHOLE,
+    characters: int = CHARACTERS,
 ) -> Iterator[Document]:
     """Documents from all over the sources, at most about so many characters."""
-    files = [replace(source, encoding=encoding) for source in find_sources(sources)]
+    files = [replace(source, encoding=encoding, html=html) for source in find_sources(sources)]
     if any(file.format == "stdin" for file in files):
         raise BadInput("standard input cannot be sampled, because it can be read only once: name files")
     chosen = files[:: -(-len(files) // FILES) or 1]

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from unmask.corpus.read.encodings import UTF8, check_encoding
+from unmask.corpus.read.find import WHOLE, check_html
 from unmask.errors import BadInput
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class CollectConfig:
     encoding: str = UTF8  # of what is not UTF-8 among text, JSONL, CSV, Markdown and HTML
     rules: RuleSettings | None = None  # what else changes texts, or leaves them out
     max_losses: float = 0.01  # the share of documents that may be unreadable, and `FEW` always
+    html: str = WHOLE  # what is read of HTML pages: all of their prose, or the main text
     near_duplicates: float | None = None  # the similarity from which on a document is left out; none: only equal ones
 
     def __post_init__(self) -> None:
@@ -36,9 +38,16 @@ class CollectConfig:
                 f"near_duplicates is {self.near_duplicates}: give a similarity between 0.5 and 1, such as 0.8"
             )
         check_encoding(self.encoding)
+        check_html(self.html)
 
     def of_documents(self) -> dict[str, Any]:
         """What decides over a document alone: a part that was read under the same of these need not be read again."""
         rules = asdict(self.rules) if self.rules is not None else None
         near = self.near_duplicates is not None  # whatever the similarity, the keys are the same
-        return {"field": self.field, "min_characters": self.min_characters, "rules": rules, "near": near}
+        return {
+            "field": self.field,
+            "min_characters": self.min_characters,
+            "rules": rules,
+            "near": near,
+            "html": self.html,
+        }

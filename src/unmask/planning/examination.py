@@ -34,6 +34,7 @@ BRINGS = {
     "dev": "everything that the tests need",
     "faiss": "index --faiss: near vectors are found without looking at all of them",
     "lora": "tune --lora: small matrices are learnt beside those of a large model",
+    "html": "prepare --html main",
     "office": "prepare reads PDF and docx",
     "onnx": "export --to onnx and int8: models that run without torch",
     "ray": "prepare --engine ray: the machines of a cluster read a corpus",

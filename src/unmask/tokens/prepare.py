@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.corpus.collect import CollectedCorpus, collect_corpus
 from unmask.corpus.engines.engine import Engine
-from unmask.corpus.read.find import estimate_text_bytes, find_sources
+from unmask.corpus.read.find import WHOLE, check_html, estimate_text_bytes, find_sources
 from unmask.corpus.rules.request import RuleRequest
 from unmask.corpus.rules.settings import RuleSettings
 from unmask.corpus.settings import CollectConfig
@@ -42,12 +42,14 @@ from unmask.tokens.tokenizer.load import load_tokenizer, save_tokenizer, vocabul
 from unmask.tokens.tokenizer.segments import named_segmenter
 from unmask.tokens.tokenizer.train import KINDS, SAMPLE, train_tokenizer
 
+PAGES = {"html", "warc", "tar"}  # formats that may hold HTML
 OPTIONAL = (
     "entities",
     "phrases",
     "spacy",
     "segmenter",
     "languages",
+    "html",
     "rules",
     "near_duplicates",
 )  # in the manifest only where they are set
@@ -71,6 +73,7 @@ class PrepareSettings:
     phrases: str | None = None  # the same for phrases
     spacy: str | None = None  # a spaCy pipeline that marks entities, and noun chunks as phrases
     segmenter: str | None = None  # module:function, from a text to its words; none: the tokenizer's own words
+    html: str | None = None  # what is read of HTML pages: whole (none) or main
     languages: str | None = None  # what a document's language is the name of, its file or its folder; none: unknown
     mix: str | None = None  # sources with their weights, wiki=2,law=1; none: as the text has them
     rules: RuleSettings | None = None  # what changes texts or leaves them out; none: the repair of Unicode alone
@@ -98,6 +101,7 @@ def prepare(
     start = perf_counter()
     settings = PrepareSettings(**fields)
     check_languages(settings.languages)
+    check_html(settings.html or WHOLE)
     foreign, finders = _foreign_tokenizer(settings), _finders(settings)
     if settings.segmenter is not None:
         named_segmenter(settings.segmenter)
@@ -110,13 +114,14 @@ def prepare(
     # With what is written on the way, a data directory takes about the bytes of its text: 0.98 for English.
     check_writable(out, beside=True, needed=estimate_text_bytes(found))
     if asked_rules is not None:
-        chosen = asked_rules.settings(sources, settings.field, settings.encoding)
+        chosen = asked_rules.settings(sources, settings.field, settings.encoding, settings.html or WHOLE)
         settings = replace(settings, rules=None if chosen == RuleSettings() else chosen)
     config = CollectConfig(
         field=settings.field,
         min_characters=settings.min_characters,
         valid=settings.valid,
         encoding=settings.encoding,
+        html=settings.html or WHOLE,
         rules=settings.rules or RuleSettings(),
         near_duplicates=settings.near_duplicates,
         max_losses=settings.max_losses,
@@ -262,6 +267,7 @@ def _manifest_facts(
             "fingerprint": corpus.fingerprint,
             "pages_without_text": corpus.pages_without_text,
             "passed_over": corpus.passed_over,
+            **({"html": settings.html or WHOLE} if PAGES & corpus.formats.keys() else {}),
             **({"encodings": corpus.encodings} if corpus.encodings else {}),
         },
         "counts": corpus.counts,

@@ -17,6 +17,7 @@ def prepare(
     out: Location,
     field: str = "text",
     encoding: str = "utf-8",
+    html: Literal["whole", "main"] = "whole",
     tokenizer: str = "wordpiece",
     vocab_size: int | None = None,
     cased: bool = True,
@@ -55,6 +56,7 @@ def prepare(
         out: The data directory to write.
         field: The field of JSONL, CSV and parquet that holds the text.
         encoding: How to read text, JSONL, CSV, Markdown and HTML that is not UTF-8: latin-1, utf-16 and so on.
+        html: What is read of HTML pages: all prose, or the main text alone (pip install 'unmask[html]').
         tokenizer: The kind to train (wordpiece, bpe or unigram), or a tokenizer directory to take as it is.
         vocab_size: How many tokens the trained vocabulary has; 16,384, or what the text allows, if not given.
         cased: Tell capitals from small letters, in the trained tokenizer.
@@ -97,12 +99,13 @@ def prepare(
         repair=repair,
     )
     if try_:
-        return try_request(names, request, field=field, encoding=encoding)
+        return try_request(names, request, field=field, encoding=encoding, html=html)
     return run(
         names,
         Path(out),
         field=field,
         encoding=encoding,
+        html=None if html == "whole" else html,
         tokenizer=tokenizer,
         vocab_size=vocab_size,
         cased=cased,

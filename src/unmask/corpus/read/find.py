@@ -47,6 +47,7 @@ FORMATS: dict[str, str] = {
 }
 EXTRA_MODULES: dict[str, str] = {"pdf": "pypdf", "docx": "mammoth"}  # by format: what the extra office brings
 EXTRA_REMEDY = "pip install 'unmask[office]'"
+WHOLE, MAIN = HTML_READERS = ("whole", "main")  # what is read of an HTML page: all of its prose, or its main text
 BINARY = {"parquet", "tar", "warc", *EXTRA_MODULES}  # formats that know their encoding, or whose files do
 COMPRESSIONS: dict[str, str] = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2"}
 # How many bytes of text a byte on disk gives, on the small side: Wikipedia is 2.6 times as large as its .gz.
@@ -69,6 +70,7 @@ class TextSource:
     encoding: str = UTF8  # of its text, where the format does not say
     start: int = 0  # the stretch of it that is read, in bytes
     end: int | None = None  # none: to where it ends
+    html: str = WHOLE  # what is read of pages
     member: bool = False  # a file inside of an archive, which has no place of its own on the disk
     length: int | None = None  # bytes of a file that is elsewhere
     version: str = ""  # … and what tells one version of it from another
@@ -194,6 +196,14 @@ def _named_source(name: str) -> TextSource:
     if not is_installed(suffixes[0]):
         raise BadInput(f"{name}: {suffix_of(path)} is read by an extra: {EXTRA_REMEDY}")
     return TextSource(name, *suffixes)
+
+
+def check_html(html: str) -> None:
+    """Refuse a reader of pages that there is not, or that is not installed."""
+    if html not in HTML_READERS:
+        raise BadInput(f"html is {html!r}: what is read of pages is {' or '.join(HTML_READERS)}")
+    if html == MAIN and find_spec("resiliparse") is None:
+        raise BadInput("--html main: the main text of pages is found by an extra: pip install 'unmask[html]'")
 
 
 def is_installed(form: str) -> bool:

@@ -68,6 +68,10 @@ class PassedOver:
     line: int = 0
 
 
+class Unextracted(Exception):
+    """Why a page gave no main text."""
+
+
 Record = Document | Malformed | TextlessPages | Recoded | PassedOver
 
 

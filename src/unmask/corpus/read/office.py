@@ -85,16 +85,21 @@ def _messages(content: io.BufferedReader, source: TextSource) -> Iterator[Messag
         if path is None:
             yield {"end": f"unpacks to more than {UNPACKED >> 30} GB"}
             return
-        worker, finished = _free_worker(), False
-        try:
-            for message in worker.messages(path, source.format):
-                finished = "end" in message
-                yield message
-        finally:
-            if finished and worker.alive:
-                _IDLE.append(worker)
-            else:
-                worker.end()
+        yield from worker_messages(path, source.format, SECONDS)
+
+
+def worker_messages(content: str, form: str, seconds: float) -> Iterator[Message]:
+    """What a worker tells of a file or a page, or that it had to be ended."""
+    worker, finished = _free_worker(), False
+    try:
+        for message in worker.messages(content, form, seconds):
+            finished = "end" in message
+            yield message
+    finally:
+        if finished and worker.alive:
+            _IDLE.append(worker)
+        else:
+            worker.end()
 
 
 @contextmanager
@@ -137,18 +142,18 @@ class OfficeWorker:
         )
         other.close()
 
-    def messages(self, path: str, form: str) -> Iterator[Message]:
-        """What it tells of a file; that nothing came in time, or that it is gone, where that is so."""
+    def messages(self, content: str, form: str, seconds: float) -> Iterator[Message]:
+        """What it tells of a file or a page; that nothing came in time, or that it is gone, where that is so."""
         page = 0
         try:
-            self._pipe.send_bytes(json.dumps([path, form]).encode())
-            while self._pipe.poll(SECONDS):
+            self._pipe.send_bytes(json.dumps([content, form]).encode())
+            while self._pipe.poll(seconds):
                 message: Message = json.loads(self._pipe.recv_bytes())
                 page = message.get("page", page)
                 yield message
                 if "end" in message:
                     return
-            problem = f"nothing came for {SECONDS:.0f} seconds"
+            problem = f"nothing came for {seconds:.0f} seconds"
         except (EOFError, OSError):
             problem = "the process that opened it is gone"
         self.end()

@@ -1,8 +1,8 @@
-"""A process that opens PDF and docx files, apart from the one that reads the corpus.
+"""A process that opens PDF and docx files, and pages for their main text, apart from the one that reads the corpus.
 
-In, on a pipe whose number is its argument: a path and its format, as JSON. Out, for each: a message for every page of
-a PDF (its number, and its text or its problem) or one with a docx as HTML, then one that says the file is at its end or
-what is wrong with it. Whatever a hostile file does (loops, gigabytes, a page without an end) it does to this process,
+In, on a pipe whose number is its argument: a path (or a page) and its format, as JSON. Out, for each: a message for
+every page of a PDF (its number, and its text or its problem) or one with a docx as HTML, then one that says the file is
+at its end or what is wrong with it. Whatever a hostile file does (loops, gigabytes, a page without an end) it does to this process,
 which has a bound on its memory and is ended when nothing comes from it. It ends itself when the other side is gone.
 """
 
@@ -24,6 +24,8 @@ MEMORY = 2 << 30  # bytes of this process
 MAX_PAGES = 50_000
 MAX_TEXT = 64 << 20  # characters of a file
 OLD_OFFICE = b"\xd0\xcf\x11\xe0"  # how .doc begins, and a docx with a password
+
+NAMES = {"pdf": "a pdf", "docx": "a docx", "main": "a page"}
 
 Message = dict[str, Any]
 
@@ -70,14 +72,26 @@ def docx_messages(path: Path) -> Iterator[Message]:
         yield {"page": 1, "text": page.value}
 
 
-OPENERS: dict[str, Callable[[Path], Iterator[Message]]] = {"pdf": pdf_messages, "docx": docx_messages}
+def main_messages(page: str) -> Iterator[Message]:
+    """The main text of an HTML page, a paragraph a line."""
+    from resiliparse.extract.html2text import extract_plain_text
+
+    text = extract_plain_text(page, main_content=True, list_bullets=False, alt_texts=False, links=False)
+    yield {"text": "\n".join(paragraph for line in text.splitlines() if (paragraph := " ".join(line.split())))}
 
 
-def messages(path: str, form: str) -> Iterator[Message]:
-    """What is sent for a file."""
+OPENERS: dict[str, Callable[[str], Iterator[Message]]] = {
+    "pdf": lambda path: pdf_messages(Path(path)),
+    "docx": lambda path: docx_messages(Path(path)),
+    "main": main_messages,
+}
+
+
+def messages(content: str, form: str) -> Iterator[Message]:
+    """What is sent for a file, or a page."""
     problem = None
     try:
-        yield from OPENERS[form](Path(path))
+        yield from OPENERS[form](content)
     except UnreadableFile as error:
         problem = str(error)
     except OSError as error:
@@ -85,7 +99,7 @@ def messages(path: str, form: str) -> Iterator[Message]:
     except MemoryError:
         problem = f"takes more than {MEMORY >> 30} GB of memory"
     except Exception as error:  # a damaged file may raise anything
-        problem = f"not a {form}, or damaged ({_reason(error)})"
+        problem = f"not {NAMES[form]}, or damaged ({_reason(error)})"
     yield {"end": problem}
 
 

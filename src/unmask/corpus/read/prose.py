@@ -15,8 +15,8 @@ import lxml.html
 from markdown_it import MarkdownIt
 
 from unmask.corpus.read.encodings import declared_encoding, not_decoded
-from unmask.corpus.read.find import TextSource
-from unmask.corpus.read.formats import ROW, Malformed, Record, cut_long_text
+from unmask.corpus.read.find import MAIN, TextSource
+from unmask.corpus.read.formats import ROW, Malformed, Record, Unextracted, cut_long_text
 
 LEFT_OUT = {"head", "script", "style", "noscript", "template", "nav", "footer", "aside", "form", "button"}
 LEFT_OUT |= {"select", "textarea", "pre", "iframe", "object", "svg", "math", "canvas", "audio", "video"}
@@ -69,13 +69,18 @@ def page_documents(
     """The prose of a page, at a line of its source; `charset` is the encoding that its server said."""
     try:
         page = _decode(data, charset)
+        if source.html == MAIN and not markdown:
+            from unmask.corpus.read.main_text import main_text  # which needs the paragraphs of here
+
+            yield from cut_long_text(main_text(page), source.name, line)
+            return
         if markdown:
             page = FRONT_MATTER.sub("", page.replace("\r\n", "\n"))
             page = MarkdownIt("commonmark").enable("table").render(page)
         yield from cut_long_text("\n".join(paragraphs(page)), source.name, line)
     except UnicodeDecodeError as error:
         yield Malformed(source.name, line, not_decoded(error, source.encoding))
-    except (LookupError, RecursionError) as error:
+    except (LookupError, RecursionError, Unextracted) as error:
         yield Malformed(source.name, line, f"not readable as a page ({error})")
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from unmask.corpus.read.encodings import UTF8
+from unmask.corpus.read.find import WHOLE
 from unmask.corpus.rules.boilerplate import boilerplate_lines
 from unmask.corpus.rules.like import trusted_limits
 from unmask.corpus.rules.settings import ANY_LANGUAGE, RuleSettings, choose_rules
@@ -36,7 +37,9 @@ class RuleRequest:
     decontaminate: tuple[str, ...] = ()
     repair: bool = True
 
-    def settings(self, sources: Sequence[str], field: str = "text", encoding: str = UTF8) -> RuleSettings:
+    def settings(
+        self, sources: Sequence[str], field: str = "text", encoding: str = UTF8, html: str = WHOLE
+    ) -> RuleSettings:
         """The rules for these sources."""
         asked = choose_rules(
             self.filters,
@@ -47,28 +50,28 @@ class RuleRequest:
         )
         lines: tuple[str, ...] = ()
         if BOILERPLATE in asked.edits:
-            lines = boilerplate_lines(read_sample(sources, field=field, encoding=encoding))
+            lines = boilerplate_lines(read_sample(sources, field=field, encoding=encoding, html=html))
         limits = asked.limits
         if self.like is not None:
             if not limits:
                 raise BadInput("--like: no rule is on whose limits it could give; add --filters web, or names of rules")
-            texts = (document.text for document in read_sample([self.like], field=field, encoding=encoding))
+            texts = (document.text for document in read_sample([self.like], field=field, encoding=encoding, html=html))
             limits = trusted_limits(texts, asked)
         return asked.with_learnt(lines, limits)
 
 
 def try_request(
-    sources: Sequence[str], request: RuleRequest, *, field: str = "text", encoding: str = UTF8
+    sources: Sequence[str], request: RuleRequest, *, field: str = "text", encoding: str = UTF8, html: str = WHOLE
 ) -> RulesTried:
     """What the rules that are asked for would do to a sample; all of them, if none is."""
     start = perf_counter()
-    chosen = request.settings(sources, field, encoding)
+    chosen = request.settings(sources, field, encoding, html)
     if not chosen:
-        chosen = replace(request, filters=EVERYTHING, language=ANY_LANGUAGE).settings(sources, field, encoding)
+        chosen = replace(request, filters=EVERYTHING, language=ANY_LANGUAGE).settings(sources, field, encoding, html)
     with task("Trying", total=None) as step:
 
         def documents() -> Iterator[Document]:
-            for document in read_sample(sources, field=field, encoding=encoding):
+            for document in read_sample(sources, field=field, encoding=encoding, html=html):
                 step(1, note="documents")
                 yield document
 
