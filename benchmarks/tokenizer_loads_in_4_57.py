@@ -1,7 +1,7 @@
 """Claim: a tokenizer that unmask saves gives the same ids in transformers 4.57 as in the version installed here.
 
 Makes a virtual environment with transformers 4.57 (without torch; needs the network), trains a tokenizer of each
-kind, saves it, and encodes the same lines in both.
+kind, saves it as it is and with words of a domain, and encodes the same lines in both.
 
     python benchmarks/tokenizer_loads_in_4_57.py
 """
@@ -17,6 +17,7 @@ from pydoc_data.topics import topics
 
 import transformers
 
+from unmask.tokens.tokenizer.extend import extend_tokenizer, word_unit
 from unmask.tokens.tokenizer.load import save_tokenizer
 from unmask.tokens.tokenizer.train import KINDS, train_tokenizer
 
@@ -25,7 +26,9 @@ LINES = (
     "Déjà vu — naïve café,\ntwo lines; 12,345.6 %",
     "我喜欢猫。猫が好きです。ฉันชอบแมว हिन्दी 🤖",
     " [MASK] first, a special token [SEP] in the middle",
+    "A stenosis, myocardial infarctions and stenosis again.",
 )
+WORDS = ("stenosis", "myocardial", "infarction")
 PROBE = f"""
 import json, sys
 from transformers import AutoTokenizer
@@ -48,10 +51,15 @@ def main() -> None:
         for kind in KINDS:
             for cased in (True, False):
                 path = Path(folder) / f"{kind}-{cased}"
-                save_tokenizer(train_tokenizer(topics.values(), kind, 4000, cased), path)
-                there, here = (answer(python, path) for python in (older, Path(sys.executable)))
-                same &= there == here
-                print(f"{kind:10} {'cased' if cased else 'uncased':8} {'the same' if there == here else 'DIFFERENT'}")
+                tokenizer = train_tokenizer(topics.values(), kind, 4000, cased)
+                units = [unit for word in WORDS if (unit := word_unit(tokenizer, word)) is not None]
+                assert len(units) == len(WORDS)
+                for what, each in (("as trained", tokenizer), ("extended", extend_tokenizer(tokenizer, units, path))):
+                    save_tokenizer(each, path / what)
+                    there, here = (answer(python, path / what) for python in (older, Path(sys.executable)))
+                    same &= there == here
+                    line = f"{kind:10} {'cased' if cased else 'uncased':8} {what:11} {len(each):,} tokens"
+                    print(f"{line}  {'the same' if there == here else 'DIFFERENT'}")
         version = subprocess.check_output([older, "-c", "import transformers; print(transformers.__version__)"])
     print(f"transformers {version.decode().strip()} and {transformers.__version__}")
     sys.exit(not same)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import processes
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -88,6 +89,19 @@ def test_stopped_while_it_warms_it_goes_on_to_the_same_weights(
     assert not (run / "run.json").exists() and (run / "warming" / "run.json").exists()
     again = unmask.adapt(resume=run)
     assert again.weights_sha256 == extended.weights_sha256 and again.steps == 4
+
+
+def test_two_processes_come_to_the_weights_of_one_through_all_stages(bert: Path, medical: Path, tmp_path: Path) -> None:
+    weights = []
+    for size in (1, 2):
+        out = tmp_path / str(size)
+        words = ["adapt", bert, medical, "--out", out, "--extend", 6, "--warm-steps", 2, "--steps", 2, "--length", 32]
+        words += ["--batch-size", 8, "--lr", 1e-3, "--precision", "float32", "--reproducible", "--json"]
+        done = processes.run(tmp_path / f"said-{size}", size, [str(word) for word in words])
+        assert done.returncode == 0, done.stderr
+        weights.append([load_file(out / part / "model.safetensors") for part in ("warming/model", "model")])
+    for one, two in zip(*weights, strict=True):
+        assert all(torch.equal(two[name], weight) for name, weight in one.items())
 
 
 def test_an_edited_list_is_taken_and_what_cannot_be_extended_is_told(bert: Path, medical: Path, tmp_path: Path) -> None:

@@ -6,17 +6,19 @@ In: places and settings as they are given. Out: `AdaptRequest`, and what came of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from unmask.adapting.adapt import KIND
 from unmask.adapting.settings import AdaptSettings
 from unmask.errors import BadInput
+from unmask.pretraining.request import fit_micro_batch
 from unmask.runs.commands import PRETRAIN, resume_command
 from unmask.runs.directory import DESCRIPTION, read_description, read_sealed
 from unmask.training.budget import Budget
 from unmask.training.machine.computing import Computing
+from unmask.training.machine.distributed import launched
 from unmask.training.observer import Saving
 from unmask.training.precision import AUTO
 
@@ -44,16 +46,21 @@ def adapt_request(run: Path | None, places: Mapping[str, Path], given: Given) ->
     before: Mapping[str, Any] = {} if run is None else _description_of(run)
     recorded = {name: Path(place) for name, place in before.get("places", {}).items()}
     begun = "steps" in before
+    settings = AdaptSettings(**{**before.get("adapting", {}), **_chosen(AdaptSettings, given)})
+    reproducible = given.get("reproducible", before.get("reproducible", False))
+    if run is None and "micro_batch" not in given:
+        rows = fit_micro_batch(settings.micro_batch, settings.batch_size, launched()[0], reproducible=reproducible)
+        settings = replace(settings, micro_batch=rows)
     budget = Budget(**({} if begun else before.get("budget") or {}) | _chosen(Budget, given))
     if run is None and not budget.is_set and "data" in places:
         budget = Budget(epochs=1)
     return AdaptRequest(
         places={**recorded, **places},
-        settings=AdaptSettings(**{**before.get("adapting", {}), **_chosen(AdaptSettings, given)}),
+        settings=settings,
         seed=given.get("seed", before.get("seed", 0)),
         budget=budget,
         saving=Saving(**{**(before.get("saving") or {}), **_chosen(Saving, given)}),
-        reproducible=given.get("reproducible", before.get("reproducible", False)),
+        reproducible=reproducible,
         computing=Computing(**{"precision": AUTO, **before.get("computing", {}), **_chosen(Computing, given)}),
         workers=given.get("workers", before.get("workers")),
         resume=run is not None,

@@ -54,8 +54,9 @@ def new_request(data: Path, given: Given) -> PretrainRequest:
     recipe = recipe_named(given.get("recipe", DEFAULT_SIZE), **_given_for(PretrainSettings, given))
     processes, _ = launched()
     if "micro_batch" not in given:
-        micro_batch = fit_micro_batch(recipe.settings, processes, reproducible=given.get("reproducible", False))
-        recipe = replace(recipe, settings=replace(recipe.settings, micro_batch=micro_batch))
+        settings, reproducible = recipe.settings, given.get("reproducible", False)
+        micro_batch = fit_micro_batch(settings.micro_batch, settings.batch_size, processes, reproducible=reproducible)
+        recipe = replace(recipe, settings=replace(settings, micro_batch=micro_batch))
     if given.get("shard"):
         _check_shards(recipe.settings, processes)
     return PretrainRequest(
@@ -70,25 +71,24 @@ def new_request(data: Path, given: Given) -> PretrainRequest:
     )
 
 
-def fit_micro_batch(settings: PretrainSettings, processes: int, *, reproducible: bool = False) -> int:
-    """The blocks of a micro-batch where nobody said how many: the recipe's, or fewer where processes share a step out.
+def fit_micro_batch(usual: int, batch_size: int, processes: int, *, reproducible: bool = False) -> int:
+    """The blocks of a micro-batch where nobody said how many: as usual, or fewer where processes share a step out.
 
     Each process is to have as many micro-batches as the others. What is reproducible is to be the same on any number
     of processes, and a sum in other micro-batches is not: there the number of processes is not asked, and a step is cut
     into eight at the least, for up to eight processes.
 
-    >>> [fit_micro_batch(PretrainSettings(batch_size=32, micro_batch=32), count) for count in (1, 2, 3, 24)]
+    >>> [fit_micro_batch(32, 32, count) for count in (1, 2, 3, 24)]
     [32, 16, 11, 1]
-    >>> [fit_micro_batch(PretrainSettings(batch_size=32, micro_batch=32), n, reproducible=True) for n in (1, 2, 8)]
+    >>> [fit_micro_batch(32, 32, count, reproducible=True) for count in (1, 2, 8)]
     [4, 4, 4]
     """
-    most = min(settings.micro_batch, settings.batch_size)
-    counts = {rows: -(-settings.batch_size // rows) for rows in range(most, 0, -1)}
+    counts = {rows: -(-batch_size // rows) for rows in range(min(usual, batch_size), 0, -1)}
     if reproducible:
         return next((rows for rows, count in counts.items() if count >= REPRODUCIBLE), 1)
-    if settings.batch_size < processes:
+    if batch_size < processes:
         raise BadInput(
-            f"--batch-size {settings.batch_size}: so few blocks in a step cannot keep {processes} processes busy; "
+            f"--batch-size {batch_size}: so few blocks in a step cannot keep {processes} processes busy; "
             f"give {processes} or more"
         )
     level = {
