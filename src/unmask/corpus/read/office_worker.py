@@ -2,8 +2,9 @@
 
 In, on a pipe whose number is its argument: a path (or a page) and its format, as JSON. Out, for each: a message for
 every page of a PDF (its number, and its text or its problem) or one with a docx as HTML, then one that says the file is
-at its end or what is wrong with it. Whatever a hostile file does (loops, gigabytes, a page without an end) it does to this process,
-which has a bound on its memory and is ended when nothing comes from it. It ends itself when the other side is gone.
+at its end or what is wrong with it. Whatever a hostile file does (loops, gigabytes, a page without an end) it does to
+this process, which has a bound on its memory and is ended when nothing comes from it. It ends itself when the other
+side is gone.
 """
 
 from __future__ import annotations
