@@ -57,6 +57,7 @@ ELSEWHERE = {
     "corruption/rows.py": "corruption/test_schedule.py: rows of a mixture are those of its policies",
     "corruption/settings.py": "corruption/test_policy.py: settings and what is wrong with them",
     "objectives/from_vector.py": "objectives/test_retromae.py and test_tsdae.py: both losses, worked out",
+    "verbs/embedding.py": "verbs/test_searching.py: the journey from texts to what is found",
     "models/masked_lm.py": "models/test_load.py: what is loaded, and what is refused",
     "models/settings.py": "models/test_load.py and test_config.py: what would have code run",
     "errors.py": "test_cli.py: each kind has its line and its exit code",

@@ -24,6 +24,7 @@ from unmask.verbs.training import *  # noqa: F403
 from unmask.verbs.adapting import *  # noqa: F403
 from unmask.verbs.using import *  # noqa: F403
 from unmask.verbs.scoring import *  # noqa: F403
+from unmask.verbs.embedding import *  # noqa: F403
 from unmask.verbs.searching import *  # noqa: F403
 from unmask.verbs.writing import *  # noqa: F403
 from unmask.verbs.tuning import *  # noqa: F403
