@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from unmask.errors import BadInput
-from unmask.results import Indexed, Searched, Written
+from unmask.results import Indexed, NearTexts, Searched, Written
 from unmask.runs.commands import quoted_path
 from unmask.verbs.arguments import Location, path_of
 from unmask.verbs.commands import streamed, verb
