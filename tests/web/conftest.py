@@ -89,7 +89,7 @@ def labelled(count: int, seed: int) -> str:
     for number in range(count):
         label = ("animal", "place")[number % 2]
         text = f"{draw.choice(AROUND)} the {draw.choice(WORDS[label])} {draw.choice(('every day', 'again'))}."
-        lines.append(json.dumps({"text": text, "label": label}) + "\n")
+        lines.append(json.dumps({"text": text, "label": label, "source": ("mail", "chat")[number % 3 // 2]}) + "\n")
     return "".join(lines)
 
 

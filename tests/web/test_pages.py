@@ -252,6 +252,11 @@ def test_a_tuned_model_answers_and_its_judgement_can_be_read(server: Any, visit:
         detail = server.get("/api/tuned/intent").json
         cells = [int(text) for text in page.locator(".matrix td").all_inner_texts() if text]
         assert sum(cells) == detail["examples"] == 40 == len(detail["answers"])
+        slices = page.locator("table", has=page.locator("caption", has_text="By source")).locator("tbody tr")
+        assert slices.evaluate_all("all => all.map(one => one.innerText.split('\\t').slice(0, 2).join(' '))") == [
+            "chat 13",
+            "mail 27",
+        ]
         page.fill("#least", "0")
         assert "40 of 40 test texts" in page.inner_text("main")
         page.fill("#least", "1")

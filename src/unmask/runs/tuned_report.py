@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.runs.page import html_heads
+from unmask.runs.slices import run_slices, slice_titles
 
 RESULT = "tuned.json"
 MOST_LABELS = 30  # that a matrix of confusions is drawn for
@@ -30,15 +31,17 @@ def tuned_sections(run: Path) -> str:
         return ""
     if not isinstance(tuned, dict):
         return ""
-    return "".join(f"<section><h2>{escape(title)}</h2>{body}</section>" for title, body in _sections(tuned))
+    return "".join(f"<section><h2>{escape(title)}</h2>{body}</section>" for title, body in _sections(run, tuned))
 
 
-def _sections(tuned: Values) -> Iterator[tuple[str, str]]:
+def _sections(run: Path, tuned: Values) -> Iterator[tuple[str, str]]:
     for name, title in (("test", "On test examples, beside baselines"), ("folds", "By folds, beside baselines")):
         judged = tuned.get(name)
         if isinstance(judged, dict):
             yield title, _figures_table(judged)
             yield from _details(judged)
+    for by, slices in slice_titles(run_slices(run)):
+        yield f"Slices by {by}", _table(("name", "examples", "score", "low", "high"), [vars(each) for each in slices])
     if trials := tuned.get("trials"):
         yield "Trials", _table(("name", "lr", "seed", "dev", "test"), trials)
     if known := [overlap for overlap in tuned.get("overlaps") or () if overlap.get("known")]:

@@ -18,11 +18,12 @@ from unmask.errors import BadInput, Damaged, Refused
 from unmask.results import Confusion, Figure, FigureTitle, JudgedLabel, Mixture, SureError
 from unmask.runs.directory import DESCRIPTION, FINAL, METRICS, STOPPED, read_description
 from unmask.runs.history import HELD_OUT, History, Line, is_locked
+from unmask.runs.slices import ANSWERS, Slice, slices_of, wilson
 from unmask.runs.tuned_report import RESULT
 from unmask.web.places import Place
 from unmask.web.untrusted import own_file, own_json, own_text, parse_json
 
-ADAPTED, ANSWERS = "adapted.json", "answers.jsonl"
+ADAPTED = "adapted.json"
 LARGEST_METRICS = 1 << 30  # bytes
 MOST_LINES = 200_000
 MOST_POINTS = 600  # of a curve that is drawn
@@ -108,6 +109,7 @@ class TunedDetail(BaseModel):
     label_figures: list[JudgedLabel] = []
     errors: list[SureError] = []
     calibration_error: float | None = None
+    slices: list[Slice] = []  # by length, by windows, by fields of the test data
     answers: list[tuple[float, bool]] = []  # of each test example: how sure, and whether it was right
 
 
@@ -306,18 +308,6 @@ def final_figures(history: History) -> list[FinalFigure]:
     return found
 
 
-def wilson(share: float, count: float) -> tuple[float, float]:
-    """The 95 % interval of a share of so many.
-
-    >>> tuple(round(bound, 3) for bound in wilson(0.5, 100))
-    (0.404, 0.596)
-    """
-    z = 1.96
-    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
-    half = z / (1 + z * z / count) * (share * (1 - share) / count + z * z / (4 * count * count)) ** 0.5
-    return middle - half, middle + half
-
-
 def describe_tuned(place: Place) -> TunedDetail:
     """What came of the tuning in a place."""
     result = own_json(place.path, RESULT)
@@ -326,7 +316,7 @@ def describe_tuned(place: Place) -> TunedDetail:
         (result[name] for name in ("test", "folds") if isinstance(result.get(name), dict)), {}
     )
     task = parsed(str, result.get("task"), "")
-    problem = ""
+    problem, answers = "", read_judged(place)
     if not result:
         problem = "nothing was judged here yet: tuned.json is not there, or not whole"
     elif not judged:
@@ -343,7 +333,8 @@ def describe_tuned(place: Place) -> TunedDetail:
         label_figures=parsed(list[JudgedLabel], judged.get("labels"), []),
         errors=parsed(list[SureError], judged.get("errors"), []),
         calibration_error=parsed(float | None, judged.get("calibration_error"), None),
-        answers=judged_answers(place),
+        slices=slices_of(answers),
+        answers=judged_answers(answers),
     )
 
 
@@ -361,10 +352,15 @@ def named_figures(judged: dict[str, Any]) -> list[NamedFigure]:
     return found
 
 
-def judged_answers(place: Place) -> list[tuple[float, bool]]:
-    """How sure it was of each test example, and whether it was right."""
+def read_judged(place: Place) -> list[dict[str, Any]]:
+    """What was said of each test example."""
     rows = map(parse_json, (own_text(place.path, ANSWERS) or "").splitlines()[:MOST_ANSWERS])
-    pairs = [(row.get("probability"), row.get("score")) for row in rows if isinstance(row, dict)]
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def judged_answers(rows: list[dict[str, Any]]) -> list[tuple[float, bool]]:
+    """How sure it was of each test example, and whether it was right."""
+    pairs = [(row.get("probability"), row.get("score")) for row in rows]
     return [
         (float(sure), bool(right))
         for sure, right in pairs

@@ -52,6 +52,8 @@ def judge_answerer(tuned: TunedRun, answerer: Answerer, leaks: Leaks) -> JudgedA
             "probability": [each.probability for each in answers],
             "score": scores[:, 1].tolist(),
             "leaked": leaks.leaked.tolist(),
+            "words": [len(each.context.split()) for each in test.examples],
+            "windows": [each.windows for each in answers],
         },
     )
     return judged_questions(test, answers, scores, leaks.leaked)

@@ -13,8 +13,7 @@ from typing import Any
 
 from unmask.errors import BadInput, Damaged
 from unmask.files import write_text
-
-ANSWERS = "answers.jsonl"
+from unmask.runs.slices import ANSWERS
 
 Answer = dict[str, Any]
 

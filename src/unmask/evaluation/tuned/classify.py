@@ -17,6 +17,7 @@ from unmask.evaluation.intervals import resampled_figure, share_figure
 from unmask.evaluation.tuned.answers import write_answers
 from unmask.evaluation.tuned.baselines import LabelledArrays, baseline_decisions
 from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
+from unmask.evaluation.tuned.slicing import slice_columns
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Confusion, Figure, Judged, JudgedBaseline, JudgedLabel, SureError
@@ -68,9 +69,20 @@ def judge_classifier(tuned: TunedRun, classifier: Classifier, leaks: Leaks) -> J
             "probability": answers.probabilities.max(1).tolist(),
             "score": right.astype(float).tolist(),
             "leaked": answers.leaked.tolist(),
+            **_slice_columns(classifier, tuned.test),
         },
     )
     return judged_answers(classifier.card, tuned.test.path, tuned.test.empty, answers)
+
+
+def _slice_columns(classifier: Classifier, test: LabelledExamples) -> dict[str, list[Any]]:
+    """What slices are made of: words, windows, and fields of the file."""
+    texts = [example.text for example in test.examples]
+    pairs = None if test.fields.pair is None else [example.pair or "" for example in test.examples]
+    both = texts if pairs is None else [" ".join(pair) for pair in zip(texts, pairs, strict=True)]
+    lines = [example.line for example in test.examples]
+    columns = slice_columns(test.path, lines, both, used=test.fields)
+    return columns | {"windows": classifier.read(texts, pairs).windows.tolist()}
 
 
 def judge_folds(folds: Sequence[TunedRun]) -> Judged:

@@ -22,6 +22,7 @@ import numpy as np
 from unmask.evaluation.intervals import resampled_figure
 from unmask.evaluation.tuned.answers import write_answers
 from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
+from unmask.evaluation.tuned.slicing import slice_columns
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Figure, JudgedEntities, JudgedTagBaseline, JudgedTags, TagError
@@ -50,6 +51,12 @@ def judge_tagger(tuned: TunedRun, tagger: Tagger, leaks: Leaks) -> JudgedTags:
             "said": [named_spans(each.text, said) for each, said in zip(answers.examples, answers.said, strict=True)],
             "score": text_scores(counts).tolist(),
             "leaked": leaks.leaked.tolist(),
+            **slice_columns(
+                tuned.test.path,
+                [each.line for each in answers.examples],
+                [each.text for each in answers.examples],
+                used=tuned.test.fields,
+            ),
         },
     )
     return judged_tags(tagger.card.labels, tuned.test, answers)

@@ -35,6 +35,16 @@ function Reliability({ answers }) {
     <div class="columns" role="img" aria-label="How often right, by how sure; the same as the table above">${bins.map(bin => html`<i key=${bin.from} style=${{ '--h': `${100 * bin.right}%` }}></i>`)}</div></div>`;
 }
 
+// Where it is good and where it is not: texts told apart by more than their labels.
+function Slices({ slices }) {
+  const names = [...new Set(slices.map(each => each.by))];
+  if (!names.length) return null;
+  const title = by => ({ words: 'By the words of a text', windows: 'By the windows it is read in' })[by] ?? `By ${by}`;
+  const shown = each => `${percent(each.score)}${each.low == null ? '' : ` (${percent(each.low)} to ${percent(each.high)})`}`;
+  return html`<section><h2>Slices</h2><p class="soft">How well it does on some of the test examples, beside the others; where it is right or wrong, the share that is right with its 95 % interval.</p>
+    <div class="pair">${names.map(by => html`<div key=${by}><h3>${title(by)}</h3><${Table} caption=${title(by)} heads=${[by, 'examples', 'score']} numbers=${[1, 2]} rows=${slices.filter(each => each.by === by).map(each => [each.name, each.examples, shown(each)])} /></div>`)}</div></section>`;
+}
+
 // A text with its entities marked, each with its label and how sure the model is.
 function inText({ text, entities }) {
   const parts = [];
@@ -86,6 +96,7 @@ export function Tuned({ places }) {
     ${detail?.answers.length > 0 && html`<section class="pair"><${Threshold} answers=${detail.answers} least=${least} set=${set} /><${Reliability} answers=${detail.answers} /></section>`}
     ${detail && (detail.confusions.length > 0 || detail.label_figures.length > 0) && html`<section class="pair"><${Confusion} detail=${detail} />
       ${detail.label_figures.length > 0 && html`<${Table} caption="By label" heads=${['label', 'examples', 'precision', 'recall', 'F1']} numbers=${[1, 2, 3, 4]} rows=${detail.label_figures.map(each => [each.label, each.examples, percent(each.precision), percent(each.recall), percent(each.f1)])} />`}</section>`}
+    <${Slices} slices=${detail?.slices ?? []} />
     ${detail?.errors.length > 0 && html`<section><h2>Errors to read</h2><p class="soft">The surest first: some of them will be errors of the labels.</p>
       <${Table} caption="Texts that were labelled wrongly" heads=${['text', 'label', 'said', 'sure']} numbers=${[3]} rows=${detail.errors.map(each => [html`<button type="button" class="plain" onClick=${() => { set({ text: each.text, ...(each.pair ? { pair: each.pair } : {}) }); scrollTo(0, 0); }}>${each.text.length > 160 ? each.text.slice(0, 160) + ' …' : each.text}</button>`, each.true.join(', ') || 'none', each.said.join(', ') || 'none', percent(each.probability)])} /></section>`}
     <${Take} name="tuned" command=${`unmask predict ${quote(place.name)} ${quote(state.text || 'a text')}${place.pair ? ` ${quote(state.pair || 'another')}` : ''}`}
