@@ -44,12 +44,14 @@ class TuneSettings:
 
 
 def lr_for(width: int) -> float:
-    """The learning rate of an encoder of this width: 3e-5 at 768, with the inverse square of the width, at most 1e-3.
+    """The learning rate of an encoder of this width: 3e-5 at 768, with the inverse cube of the width, at most 1e-3.
+
+    The inverse square left a model of 256 behind its own fresh weights (SST-2 76.8 % at 2.7e-4, 80.9 % at 7e-4).
 
     >>> [f"{lr_for(width):.1e}" for width in (1024, 768, 384, 256, 64)]
-    ['1.7e-05', '3.0e-05', '1.2e-04', '2.7e-04', '1.0e-03']
+    ['1.3e-05', '3.0e-05', '2.4e-04', '8.1e-04', '1.0e-03']
     """
-    return min(MOST_LR, LR * (WIDTH / width) ** 2)
+    return min(MOST_LR, LR * (WIDTH / width) ** 3)
 
 
 def epochs_for(examples: int, batch_size: int) -> float:

@@ -97,7 +97,7 @@ def tune(
             columns a number.
         group_field: A field whose groups are held out whole, such as an author or a document.
         start: What to start from: pretrained (if not given), or scratch, the same architecture with fresh weights.
-        lr: The learning rate at its height, 3e-5 · (768 / width)² and at most 1e-3 if not given; or several, as
+        lr: The learning rate at its height, 3e-5 · (768 / width)³ and at most 1e-3 if not given; or several, as
             1e-4,3e-4, of which dev chooses.
         seeds: How many seeds to try; test figures are given with their mean and spread, and dev chooses the model.
         folds: Judge every example by a model that has not seen it, each leaving out one of so many parts; 5 if not
