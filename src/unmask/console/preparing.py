@@ -33,6 +33,7 @@ def draw_prepared(result: Prepared) -> RenderableType:
         rows.append(("files passed over", f"{count:,}", spell_counts(result.passed_over)))
     if result.pages_without_text:
         rows.append(("pages without text", f"{result.pages_without_text:,}", "scanned, or blank"))
+    rows += [(f"{split}: there before", f"{count:,}", "") for split, count in result.earlier.items()]
     rows += [(fate, f"{count:,}", "") for fate, count in document_counts(result)]
     rows += rule_rows(result)
     rows += [(f"tokens in {split}", f"{count:,}", "") for split, count in result.tokens.items()]

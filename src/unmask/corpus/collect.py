@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from unmask.corpus.dedup import Digests, first_of_each
+from unmask.corpus.earlier import EarlierDocuments
 from unmask.corpus.engines.engine import Engine, run_parts
 from unmask.corpus.near.candidates import write_shingles
 from unmask.corpus.near.decide import find_near_duplicates
@@ -35,7 +36,7 @@ from unmask.corpus.read.waves import OnBytes
 from unmask.corpus.read_part import QUARANTINE, REMOVED, PartSummary, read_digests, read_part
 from unmask.corpus.removed import RemovedWriter
 from unmask.corpus.settings import CollectConfig
-from unmask.corpus.split import held_out
+from unmask.corpus.split import by_digest, held_out
 from unmask.corpus.staged import KeptTwins, StagedPart, join_quarantines, staging, staging_place
 from unmask.errors import BadInput, Refused, TooManyLosses
 from unmask.files import whole_directory
@@ -81,6 +82,12 @@ class Decision:
     recall: Recall | None = None  # of near-duplicates, where they were looked for
 
     @property
+    def kept_twins(self) -> Integers:
+        """The documents for which others are left out, ascending."""
+        kept: Integers = np.unique(self.twins[~self.stays])
+        return kept
+
+    @property
     def stays(self) -> Flags:
         """N, the documents that are kept."""
         flags: Flags = self.twins == np.arange(len(self.twins))
@@ -96,11 +103,13 @@ def collect_corpus(
     stage: Path | None = None,
     known_as: Path | None = None,
     part_bytes: int | None = None,
+    earlier: EarlierDocuments | None = None,
 ) -> CollectedCorpus:
     """Read, clean, deduplicate and split; `out` is there when all of it is done, and not before.
 
     `stage` is the folder for parts on the way, where whoever calls keeps one for longer than this, and `known_as` what
-    the user calls what is being made, if that is not `out`.
+    the user calls what is being made, if that is not `out`. With `earlier` documents, what is collected is what is new
+    beside them.
     """
     if stage is None:
         _check_absent(out)
@@ -108,26 +117,28 @@ def collect_corpus(
             return collect_corpus(sources, out, config=config, engine=engine, stage=own, part_bytes=part_bytes)
     config = config or CollectConfig()
     passed_over: dict[str, str] = {}
-    files = [
-        replace(file, encoding=config.encoding, html=config.html)
-        for file in find_sources(sources, passed_over.__setitem__)
-    ]
+    earlier = earlier or EarlierDocuments(Path("nowhere"))
+    found = [file for file in find_sources(sources, passed_over.__setitem__) if file.name not in earlier.sources]
+    files = [replace(file, encoding=config.encoding, html=config.html) for file in found]
     engine = engine or Engine()
     cut = cut_parts(files, part_bytes or part_size(files))
-    parts = _read_parts(cut, config, stage, known_as or out, engine)
+    parts = _read_parts(cut, config, stage, known_as or out, engine, earlier)
     counts = _sums(parts)
-    digests = np.concatenate([np.empty((0, 2), np.uint64), *(read_digests(part.folder) for part in parts)])
-    if not len(digests):
+    if not sum(part.summary.kept for part in parts):
         raise BadInput(_nothing_left(files, counts, config, parts))
     _check_losses(counts, config, parts, known_as or out)
-    run = partial(_make_shingles, parts=dict(zip((part.folder for part in parts), cut, strict=True)), engine=engine)
-    decision = _decide(digests, config, parts, run)
+    cut = [*earlier.parts(len(cut)), *cut]
+    before = cut[: len(earlier.files)]
+    all_parts = [*earlier.stage(stage, before, engine, near=config.near_duplicates is not None), *parts]
+    digests = np.concatenate([read_digests(part.folder) for part in all_parts])
+    run = partial(_make_shingles, parts=dict(zip((part.folder for part in all_parts), cut, strict=True)), engine=engine)
+    decision = _decide(digests, config, all_parts, run, earlier.is_valid)
     kinds = {kind for part in parts for kind in part.summary.kinds}
     languages = _added(part.summary.languages for part in parts)
     with whole_directory(out) as folder:
         join_quarantines(parts, folder / QUARANTINE)
         schema = pa.schema([*SCHEMA, *([STAGED.field("spans")] if kinds else []), *(LANGUAGE if languages else ())])
-        train, valid = _sift(parts, decision, folder, schema)
+        train, valid = _sift(parts, KeptTwins.of(all_parts, decision.kept_twins), decision, folder, schema)
     stays = decision.stays
     return CollectedCorpus(
         path=out,
@@ -212,7 +223,9 @@ def _kinds_passed_over(kinds: dict[str, str], files: Sequence[TextSource], insid
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _read_parts(parts: list[Part], config: CollectConfig, stage: Path, out: Path, engine: Engine) -> list[StagedPart]:
+def _read_parts(
+    parts: list[Part], config: CollectConfig, stage: Path, out: Path, engine: Engine, earlier: EarlierDocuments
+) -> list[StagedPart]:
     """Every part read, in order; those that an interrupted run has read are not read again."""
     keys = {part.key(config.of_documents()) for part in parts}
     for entry in stage.iterdir():
@@ -223,13 +236,13 @@ def _read_parts(parts: list[Part], config: CollectConfig, stage: Path, out: Path
         step(0, note=f"{len(parts):,} parts")
         folders = run_parts(work, parts, engine, lambda count, documents: step(count / 1e6))
         staged: list[StagedPart] = []
-        begin = read = lines = 0
+        begin, read, lines = earlier.documents, earlier.read, 0
         for part, folder in zip(parts, folders, strict=True):
             lines = lines if part.sources[0].start else 0
             summary = PartSummary.of(folder)
             staged.append(StagedPart(folder, summary, begin, read, lines))
             begin, read, lines = begin + summary.kept, read + summary.read, lines + summary.lines
-        step(0, note=f"{read:,} documents")
+        step(0, note=f"{read - earlier.read:,} documents")
     return staged
 
 
@@ -249,14 +262,19 @@ def _sums(parts: Sequence[StagedPart]) -> dict[str, int]:
     return counts | ({"dropped": steps["rule"]} if steps["rule"] else {})
 
 
-def _decide(digests: Digests, config: CollectConfig, parts: Sequence[StagedPart], run: RunShingles) -> Decision:
-    """Who is kept, and on which side: that of the first document of a family, so that nothing added behind flips it."""
+def _decide(
+    digests: Digests, config: CollectConfig, parts: Sequence[StagedPart], run: RunShingles, earlier: Flags
+) -> Decision:
+    """Who is kept, and on which side: that of the first document of a family, so that nothing added behind flips it.
+
+    The sides of earlier documents, which are the first ones and are all kept, are given.
+    """
     twins, similarity, recall = first_of_each(digests), np.ones(len(digests)), None
     firsts = twins == np.arange(len(twins))
     near = np.zeros(len(digests), dtype=np.bool_)
     if config.near_duplicates is not None:
         with task("Near-duplicates") as step:
-            found = find_near_duplicates(parts, digests, firsts, config.near_duplicates, run)
+            found = find_near_duplicates(parts, digests, firsts, config.near_duplicates, run, len(earlier))
             twins, similarity, recall = found.twins[twins], found.similarity[twins], found.recall
             near = found.twins != np.arange(len(twins))
             near |= near[first_of_each(digests)]
@@ -265,20 +283,21 @@ def _decide(digests: Digests, config: CollectConfig, parts: Sequence[StagedPart]
     leaders = np.full(len(digests), len(digests))
     np.minimum.at(leaders, twins, np.arange(len(digests)))
     is_valid = np.zeros(len(digests), dtype=np.bool_)
-    is_valid[stays] = held_out(digests[leaders[stays]], config.valid)
+    choose_side = by_digest if len(earlier) else held_out
+    is_valid[stays] = choose_side(digests[leaders[stays]], config.valid)
+    is_valid[: len(earlier)] = earlier
     return Decision(twins, similarity, near, is_valid, recall)
 
 
 def _sift(
-    parts: Sequence[StagedPart], decision: Decision, folder: Path, schema: pa.Schema
+    parts: Sequence[StagedPart], twins: KeptTwins, decision: Decision, folder: Path, schema: pa.Schema
 ) -> tuple[DocumentWriter, DocumentWriter]:
     """Every document where it belongs, in order: to train on, held out, or removed with the one that is kept."""
     stays = decision.stays
-    twins = KeptTwins.of(parts, np.unique(decision.twins[~stays]))
     with ExitStack() as stack:
         train, valid = (stack.enter_context(DocumentWriter(folder / split, schema)) for split in ("train", "valid"))
         removed = stack.enter_context(RemovedWriter(folder / REMOVED))
-        step = stack.enter_context(task("Sifting", total=len(stays)))
+        step = stack.enter_context(task("Sifting", total=sum(part.summary.kept for part in parts)))
         for part in parts:
             gone = [part.removed()]
             row = part.begin

@@ -241,17 +241,14 @@ class PartWriter:
 
     def __init__(self, folder: Path, *, near: bool) -> None:
         self._folder = folder
-        self._near = near
+        self._keys = KeyWriter(folder, near=near)
         self._files = ExitStack()
 
     def __enter__(self) -> PartWriter:
         open_writer = self._files.enter_context
         self._documents = open_writer(pq.ParquetWriter(self._folder / DOCUMENTS, STAGED, compression="lz4"))
         self._removed = open_writer(pq.ParquetWriter(self._folder / REMOVED, REMOVED_SCHEMA, compression="lz4"))
-        self._digests = open_writer((self._folder / DIGESTS).open("wb"))
-        if self._near:
-            self._keys = open_writer((self._folder / BAND_KEYS).open("wb"))
-            self._sizes = open_writer((self._folder / SIZES).open("wb"))
+        open_writer(self._keys)
         return self
 
     def add(self, kept: pa.Table, removed: pa.Table) -> None:
@@ -259,7 +256,30 @@ class PartWriter:
         self._documents.write_table(kept)
         if len(removed):
             self._removed.write_table(removed)
-        texts = kept["text"].combine_chunks()
+        self._keys.add(kept["text"].combine_chunks())
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+
+
+class KeyWriter:
+    """Writes what documents are compared by, wave by wave."""
+
+    def __init__(self, folder: Path, *, near: bool) -> None:
+        self._folder = folder
+        self._near = near
+        self._files = ExitStack()
+
+    def __enter__(self) -> KeyWriter:
+        open_writer = self._files.enter_context
+        self._digests = open_writer((self._folder / DIGESTS).open("wb"))
+        if self._near:
+            self._keys = open_writer((self._folder / BAND_KEYS).open("wb"))
+            self._sizes = open_writer((self._folder / SIZES).open("wb"))
+        return self
+
+    def add(self, texts: pa.Array) -> None:
+        """Add the digests of texts, and their keys where near-duplicates are looked for."""
         self._digests.write(b"".join(digest_texts(texts).to_pylist()))
         if self._near:
             shingles = shingles_of(texts.to_pylist())

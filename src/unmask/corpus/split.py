@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from unmask.corpus.dedup import Digests
-from unmask.records import Flags
+from unmask.records import Flags, Reals
 
 
 def held_out(digests: Digests, fraction: float) -> Flags:
@@ -19,7 +19,7 @@ def held_out(digests: Digests, fraction: float) -> Flags:
     >>> held_out(np.array([[2**63, 0], [2**62, 0], [2**61, 0]], dtype=np.uint64), 0.01).tolist()
     [False, False, True]
     """
-    place = digests[:, 0].astype(np.float64) / 2.0**64
+    place = _places(digests)
     valid = place < fraction
     if len(place) > 1:
         if not valid.any():
@@ -27,3 +27,19 @@ def held_out(digests: Digests, fraction: float) -> Flags:
         elif valid.all():
             valid[place.argmax()] = False
     return valid
+
+
+def by_digest(digests: Digests, fraction: float) -> Flags:
+    """N flags: true for validation, by the digest alone; for documents that are added to others.
+
+    >>> by_digest(np.array([[2**63, 0], [2**62, 0], [2**61, 0]], dtype=np.uint64), 0.2).tolist()
+    [False, False, True]
+    """
+    flags: Flags = _places(digests) < fraction
+    return flags
+
+
+def _places(digests: Digests) -> Reals:
+    """N: digests as fractions."""
+    places: Reals = digests[:, 0].astype(np.float64) / 2.0**64
+    return places

@@ -28,6 +28,7 @@ class Prepared:
     files: int
     bytes_read: int
     counts: dict[str, int]  # read, malformed, empty, short, duplicate, train, valid, in that order
+    earlier: dict[str, int] = field(default_factory=dict)  # documents that were there before, by split, with --add
     tokenizer: str
     vocabulary: int
     tokens: dict[str, int]  # by split

@@ -38,6 +38,7 @@ from unmask.tokens.store.manifest import MANIFEST, fingerprint_of, write_manifes
 from unmask.tokens.store.mixture import check_mix, parse_mix, write_mix
 from unmask.tokens.store.readme import data_readme
 from unmask.tokens.store.shards import SHARD_TOKENS, write_array
+from unmask.tokens.store.sources import source_states, write_sources_file
 from unmask.tokens.tokenizer.load import load_tokenizer, save_tokenizer, vocabulary_of
 from unmask.tokens.tokenizer.segments import named_segmenter
 from unmask.tokens.tokenizer.train import KINDS, SAMPLE, train_tokenizer
@@ -102,7 +103,7 @@ def prepare(
     settings = PrepareSettings(**fields)
     check_languages(settings.languages)
     check_html(settings.html or WHOLE)
-    foreign, finders = _foreign_tokenizer(settings), _finders(settings)
+    foreign, finders = _foreign_tokenizer(settings), span_finders(settings)
     if settings.segmenter is not None:
         named_segmenter(settings.segmenter)
     target = out.resolve()
@@ -116,25 +117,17 @@ def prepare(
     if asked_rules is not None:
         chosen = asked_rules.settings(sources, settings.field, settings.encoding, settings.html or WHOLE)
         settings = replace(settings, rules=None if chosen == RuleSettings() else chosen)
-    config = CollectConfig(
-        field=settings.field,
-        min_characters=settings.min_characters,
-        valid=settings.valid,
-        encoding=settings.encoding,
-        html=settings.html or WHOLE,
-        rules=settings.rules or RuleSettings(),
-        near_duplicates=settings.near_duplicates,
-        max_losses=settings.max_losses,
-    )
     with staging(staging_place(target)) as stage, whole_directory(target) as folder:
-        corpus = collect_corpus(sources, folder / "documents", config=config, engine=engine, stage=stage, known_as=out)
+        corpus = collect_corpus(
+            sources, folder / "documents", config=collect_config(settings), engine=engine, stage=stage, known_as=out
+        )
         for name in ("quarantine.jsonl", "removed.parquet"):
             if (folder / "documents" / name).exists():
                 (folder / "documents" / name).rename(folder / name)
         tokenizer = foreign or _trained_tokenizer(folder / "documents" / "train", settings)
         save_tokenizer(tokenizer, folder / "tokenizer")
         finders = {kind: finders.get(kind, []) for kind in SPAN_KINDS if kind in {*finders, *corpus.kinds}}
-        tokens, spans = _encode(folder, load_tokenizer(folder / "tokenizer"), corpus, settings, finders)
+        tokens, spans = encode_documents(folder, load_tokenizer(folder / "tokenizer"), corpus, settings, finders)
         facts = _manifest_facts(settings, corpus, vocabulary_of(tokenizer).size, tokens, spans)
         if settings.languages is not None:
             splits = [folder / split for split in SPLITS]
@@ -146,6 +139,7 @@ def prepare(
         warnings = (warning,) if warning else ()
         write_data_report(folder, facts, vocabulary_of(tokenizer), tokenizer.unk_token_id, warnings)
         (folder / "README.md").write_text(data_readme(facts), encoding="utf-8")
+        write_sources_file(folder, source_states(found))
         manifest = write_manifest(folder, facts)
     return Prepared(
         path=out,
@@ -173,13 +167,29 @@ def prepare(
     )
 
 
+def collect_config(settings: PrepareSettings) -> CollectConfig:
+    """What the settings say of documents."""
+    return CollectConfig(
+        field=settings.field,
+        min_characters=settings.min_characters,
+        valid=settings.valid,
+        encoding=settings.encoding,
+        html=settings.html or WHOLE,
+        rules=settings.rules or RuleSettings(),
+        near_duplicates=settings.near_duplicates,
+        max_losses=settings.max_losses,
+    )
+
+
 def _check_free(out: Path, overwrite: bool) -> None:
     if out.exists() and not out.is_dir():
         raise BadInput(f"{out}: is a file; name a directory to write")
     if not out.exists() or not any(out.iterdir()):
         return
     if not overwrite:
-        raise Refused(f"{out}: is not empty; name another directory, or overwrite it with --overwrite")
+        raise Refused(
+            f"{out}: is not empty; name another directory, add new files with --add, or overwrite it with --overwrite"
+        )
     if not (out / MANIFEST).is_file():
         raise Refused(f"{out}: holds something other than a data directory, which is never overwritten")
 
@@ -210,7 +220,7 @@ def _trained_tokenizer(documents: Path, settings: PrepareSettings) -> PreTrained
         return train_tokenizer(texts(), settings.tokenizer, settings.vocab_size, settings.cased)
 
 
-def _finders(settings: PrepareSettings) -> dict[str, list[Finder]]:
+def span_finders(settings: PrepareSettings) -> dict[str, list[Finder]]:
     """What marks spans, by kind: looked at before the text is read."""
     finders: dict[str, list[Finder]] = {}
     for kind, path in (("entity", settings.entities), ("phrase", settings.phrases)):
@@ -222,7 +232,7 @@ def _finders(settings: PrepareSettings) -> dict[str, list[Finder]]:
     return finders
 
 
-def _encode(
+def encode_documents(
     folder: Path,
     tokenizer: PreTrainedTokenizerFast,
     corpus: CollectedCorpus,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from unmask.errors import BadInput
 from unmask.results import Fate, Prepared, RulesTried, TokenizerSweep, Verified
@@ -38,6 +38,7 @@ def prepare(
     decontaminate: tuple[str, ...] = (),
     repair: bool = True,
     try_: bool = False,
+    add: bool = False,
     overwrite: bool = False,
     processes: int | None = None,
     engine: Literal["local", "ray"] = "local",
@@ -78,6 +79,8 @@ def prepare(
         decontaminate: Files of what is to be measured on; documents that contain an item are left out.
         repair: Put text right that was decoded wrongly, such as "itâ€™s".
         try_: Write nothing, and say what each rule would do to a sample, with examples; all of them, if none is named.
+        add: Add what is new among the sources to the data directory: its settings and tokenizer stay, and so do its
+            documents, each on its side of the split.
         overwrite: Replace what is already in the data directory.
         processes: How many processes read; as many as there are cores, if not given. The result is the same.
         engine: Who reads: processes of this machine, or a Ray cluster (pip install 'unmask[ray]') to the same bytes.
@@ -85,6 +88,7 @@ def prepare(
     """
     from unmask.corpus.engines.engine import Engine
     from unmask.corpus.rules.request import RuleRequest, try_request
+    from unmask.tokens.adding import add_files
     from unmask.tokens.prepare import prepare as run
 
     if not sources:
@@ -100,7 +104,10 @@ def prepare(
     )
     if try_:
         return try_request(names, request, field=field, encoding=encoding, html=html)
-    return run(
+    if add and overwrite:
+        raise BadInput("--add and --overwrite: the one keeps what is there, the other does not; give one of them")
+    more: dict[str, Any] = {} if add else {"overwrite": overwrite}
+    return (add_files if add else run)(
         names,
         Path(out),
         field=field,
@@ -119,9 +126,9 @@ def prepare(
         segmenter=segmenter,
         languages=languages,
         mix=mix,
-        overwrite=overwrite,
         asked_rules=request,
         engine=Engine(kind=engine, processes=processes, ray_address=ray_address),
+        **more,
     )
 
 

@@ -39,8 +39,12 @@ def find_near_duplicates(
     firsts: Flags,
     threshold: float,
     make_shingles: Callable[[Sequence[StagedPart]], object],
+    earlier: int = 0,
 ) -> NearDuplicates:
-    """Go through the documents that are no exact duplicates; `make_shingles` has `write_shingles` run over parts."""
+    """Go through the documents that are no exact duplicates; `make_shingles` has `write_shingles` run over parts.
+
+    So many of the first documents are kept in any case.
+    """
     sizes = np.concatenate([_sizes(part) for part in parts])  # N 2
     (rows,) = np.nonzero(firsts & (sizes[:, 1] > 0))
     level = min(0.99, round(threshold + ABOVE, 3))
@@ -62,7 +66,7 @@ def find_near_duplicates(
     )
     # Probes come last: nothing is left out for them.
     characters = np.concatenate((sizes[candidates, 0], np.full(len(probes), -1)))
-    families = find_families(keys, characters, shingle_sets, threshold)
+    families = find_families(keys, characters, shingle_sets, threshold, int(np.searchsorted(candidates, earlier)))
     twins, similarity = np.arange(len(digests)), np.ones(len(digests))
     count = len(candidates)
     twins[candidates] = candidates[families.twins[:count]]

@@ -46,18 +46,23 @@ def sharing(keys_of_band: Callable[[int], Hashes], count: int) -> Flags:
     return flags
 
 
-def find_families(keys: Keys, sizes: Integers, shingle_set: Callable[[int], Hashes], threshold: float) -> Families:
-    """The families among some documents of these lengths in characters; `shingle_set` gives the shingles of one."""
+def find_families(
+    keys: Keys, sizes: Integers, shingle_set: Callable[[int], Hashes], threshold: float, earlier: int = 0
+) -> Families:
+    """The families among some documents of these lengths in characters; `shingle_set` gives the shingles of one.
+
+    So many of the first ones are kept in any case, and others left out for them.
+    """
     count = len(sizes)
     twins, similarity = np.arange(count), np.ones(count)
     kept_under: list[dict[int, list[int]]] = [defaultdict(list) for _ in range(BANDS)]
-    for number in np.lexsort((np.arange(count), -sizes)).tolist():
+    for number in np.lexsort((np.arange(count), -sizes, np.arange(count) >= earlier)).tolist():
         own_keys = keys[number].tolist()
         shared = Counter[int]()
         for kept, key in zip(kept_under, own_keys, strict=True):
             if key in kept:
                 shared.update(kept[key])
-        twin, likeness = _twin(number, shared, shingle_set, threshold)
+        twin, likeness = _twin(number, shared, shingle_set, threshold) if number >= earlier else (None, 0.0)
         if twin is not None:
             twins[number], similarity[number] = twin, likeness
             continue

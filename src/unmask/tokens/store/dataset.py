@@ -9,6 +9,7 @@ manifest and loads no engine: the tokenizer and the text are read when they are 
     tokenizer/                           loads with AutoTokenizer
     train/ valid/                        shards; train/counts.npy says how often each id occurs; spans.entity.npy and
                                          its like where spans are marked
+    sources.json                         the files it was made of, with their sizes and dates
     quarantine.jsonl                     the lines that could not be read, if any
     collocations.txt entities.txt        what was mined of the text later, for a person to edit; not in the manifest
 """
