@@ -1,8 +1,8 @@
 """What adapting brings, part by part: a model before, with more general text, adapted in several ways, from scratch.
 
-    python benchmarks/adapting.py run bio.txt.gz wiki.txt.gz --task chemprot --out results    # all, then the table
-    python benchmarks/adapting.py run bio.txt.gz wiki.txt.gz --out results --only vocabulary  # one way, singly
-    python benchmarks/adapting.py run bio.txt.gz wiki.txt.gz --out results --report-only      # what is there
+    python benchmarks/adapting.py run bio.txt.gz wiki --task chemprot --out results    # all, then the table
+    python benchmarks/adapting.py run bio.txt.gz wiki --out results --only vocabulary  # one way, singly
+    python benchmarks/adapting.py run bio.txt.gz wiki --out results --report-only      # what is there
 
 Every way takes the same number of steps. `general` is the control: as many steps more on general text, which tells
 adaptation from mere training. Each model is measured on the held-out text of both, and then tuned to a task with the
@@ -42,7 +42,9 @@ WAYS: dict[str, Settings] = {
 
 
 def data_in(tokens: Path, text: Path, place: Path) -> Path:
-    """A text in the tokens of a model, prepared once."""
+    """A text in the tokens of a model, prepared once; what is a data directory already is taken as it is."""
+    if (text / "manifest.json").exists():
+        return text
     if not (place / "manifest.json").exists():
         unmask.prepare(text, out=place, tokenizer=str(tokens), valid=0.02)
     return place
@@ -79,12 +81,12 @@ def measure(model: Path, data: Path) -> Figures:
     return {"loss": asdict(found.loss), "bits_per_byte": asdict(found.bits_per_byte)}
 
 
-def tune(model: Path, task: Path, seed: int, minutes: float | None) -> Figures:
+def tune(model: Path, task: Path, seed: int, epochs: float | None) -> Figures:
     """The task's figures on test, of one seed."""
     out = Path(tempfile.mkdtemp(prefix="adapting-")) / "run"
     files = {name: task / f"{name}.jsonl" for name in ("dev", "test")}
     try:
-        result: Any = unmask.tune("classify", model, task / "train.jsonl", out=out, seed=seed, minutes=minutes, **files)
+        result: Any = unmask.tune("classify", model, task / "train.jsonl", out=out, seed=seed, epochs=epochs, **files)
     finally:
         shutil.rmtree(out.parent, ignore_errors=True)
     return {"macro_f1": asdict(result.test.macro_f1), "accuracy": asdict(result.test.accuracy), "steps": result.steps}
@@ -142,7 +144,7 @@ def main(
     warm_steps: int = 300,
     recipe: str = "mini",
     seeds: int = 3,
-    minutes: float | None = None,
+    epochs: float | None = None,
     report_only: bool = False,
 ) -> None:
     """Adapt a model in every way, measure and tune each, and print the table.
@@ -150,7 +152,7 @@ def main(
     Args:
         run: The pretrained run that every way but scratch starts from.
         domain: Text of the domain, such as bio_corpus/train.txt.gz.
-        general: General text, such as wiki_en/valid.txt.gz: not what the run was trained on, where it is measured.
+        general: General text, or the data that the run was trained on, whose held-out text it has not seen.
         out: Where figures and models are kept.
         task: A folder with train.jsonl, dev.jsonl and test.jsonl of a classification in the domain.
         only: One of the ways: start, general, adapted, vocabulary, no-replay, scratch.
@@ -160,7 +162,7 @@ def main(
         warm_steps: Steps in which they learn alone.
         recipe: Of the model from scratch: that of the run.
         seeds: Tunings of each model.
-        minutes: The budget of each tuning; as `tune` has it if not given.
+        epochs: Of each tuning; as `tune` has it if not given.
         report_only: Print what is there.
     """
     out.mkdir(parents=True, exist_ok=True)
@@ -169,8 +171,7 @@ def main(
     budget = {"steps": steps, "forget": forget, "extend": extend, "warm_steps": warm_steps, "recipe": recipe}
     texts = {"domain": models / "domain-data", "general": models / "general-data"}
     if not report_only:
-        for name, text in (("domain", domain), ("general", general)):
-            data_in(tokens, text, texts[name])
+        texts = {name: data_in(tokens, text, texts[name]) for name, text in (("domain", domain), ("general", general))}
 
     def step(name: str, make: Callable[[], Figures]) -> Figures | None:
         file = f"adapting-{name}-{digest}"
@@ -188,7 +189,7 @@ def main(
         figures = {name: step(f"{way}-on-{name}", partial(measure, model, texts[name])) for name in texts}
         tuned = []
         for seed in range(seeds) if task is not None else ():
-            found = step(f"{way}-tuned-{minutes}-{seed}", partial(tune, model, task, seed, minutes))
+            found = step(f"{way}-tuned-{epochs}-{seed}", partial(tune, model, task, seed, epochs))
             tuned += [] if found is None else [found["macro_f1"]["value"]]
         before = before or tuned
         known = {name: found for name, found in figures.items() if found is not None}
