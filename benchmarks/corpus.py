@@ -3,6 +3,7 @@
     python benchmarks/corpus.py families                    # 1,000 planted copies, 0.5 to 0.98, four scripts
     python benchmarks/corpus.py templates --count 100000    # letters of one template with other bodies: bounded time
     python benchmarks/corpus.py kills --count 50            # killed at random moments, the same SHA-256 in the end
+    python benchmarks/corpus.py waves --count 1000          # memory after so many waves beside after 50
     python benchmarks/corpus.py speed --path wiki.txt       # MB/s a core, and ten times the text
     python benchmarks/corpus.py speed --path wiki.txt --datatrove other/bin/python   # … beside datatrove, in turns
 
@@ -39,6 +40,7 @@ from unmask.corpus.settings import CollectConfig
 LEVELS = (0.5, 0.6, 0.7, 0.74, 0.8, 0.85, 0.9, 0.95, 0.98)
 ALPHABETS = {"Chinese": (0x4E00, 4_000), "Japanese": (0x3041, 80), "Thai": (0x0E01, 46)}
 SCRIPTS = ("English", *ALPHABETS)
+SMALL_WAVE = 64 << 10  # characters of a wave, for many of them in little time; `prepare` has 4 Mi
 PROCESSES = "1"  # on both sides: with two, one file of text did not come to its end in datatrove within 4 minutes
 
 
@@ -143,6 +145,39 @@ def kills(folder: Path, count: int) -> None:
     print(f"{count} kills within {seconds:.1f} s: {ended} runs came to their end, {same} with the same SHA-256")
 
 
+def waves(folder: Path, count: int) -> None:
+    """Memory of the process that reads, after 50 waves and after many: documents that come and go leave nothing."""
+    from unmask.corpus.parts import cut_parts
+    from unmask.corpus.read import waves as reading
+    from unmask.corpus.read.find import find_sources
+    from unmask.corpus.read_part import read_part
+    from unmask.corpus.rules.settings import choose_rules
+
+    reading.WAVE = SMALL_WAVE
+    with (folder / "in.jsonl").open("w", encoding="utf-8") as file:
+        size = seed = 0
+        while size < SMALL_WAVE * (count + 1):
+            text = invented(SCRIPTS[seed % 4], seed)
+            file.write(json.dumps({"text": text}, ensure_ascii=False) + "\n")
+            size, seed = size + len(text), seed + 1
+    resident: list[int] = []
+    read = reading.CorpusReader.waves
+
+    def measured(reader: reading.CorpusReader) -> Iterator[object]:
+        for wave in read(reader):
+            pages = int(Path("/proc/self/statm").read_text().split()[1])
+            resident.append(pages * resource.getpagesize())
+            yield wave
+
+    reading.CorpusReader.waves = measured  # type: ignore[method-assign, assignment]
+    (part,) = cut_parts(find_sources([str(folder / "in.jsonl")]), 1 << 62)
+    config = CollectConfig(near_duplicates=0.8, rules=choose_rules("web", language="any"))
+    read_part(part, config, folder, folder / "out", lambda done, documents: None)
+    early, late = (max(resident[number - 10 : number]) for number in (50, len(resident)))
+    print(f"{len(resident):,} waves of {SMALL_WAVE >> 10} Ki characters, {seed:,} documents, web rules and signatures")
+    print(f"resident after 50: {early / 1e6:.0f} MB, at the end: {late / 1e6:.0f} MB, {late / early - 1:+.1%}")
+
+
 OURS = """
 import json, resource, sys
 from pathlib import Path
@@ -236,8 +271,8 @@ def speed(folder: Path, path: Path, datatrove: str | None, turns: int, times: in
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("families", "templates", "kills", "speed"))
-    parser.add_argument("--count", type=int, help="planted copies, letters or kills")
+    parser.add_argument("what", choices=("families", "templates", "kills", "waves", "speed"))
+    parser.add_argument("--count", type=int, help="planted copies, letters, kills or waves")
     parser.add_argument("--path", type=Path, help="real text, for speed")
     parser.add_argument("--datatrove", help="the Python of an environment that has datatrove")
     parser.add_argument("--turns", type=int, default=3)
@@ -250,6 +285,7 @@ def main() -> None:
             speed(folder, options.path, options.datatrove, options.turns, options.times)
         else:
             work = {"families": (families, 1_000), "templates": (templates, 100_000), "kills": (kills, 50)}
+            work["waves"] = (waves, 1_000)
             run, count = work[options.what]
             run(folder, options.count or count)
 

@@ -3,9 +3,11 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -368,3 +370,24 @@ def test_files_that_vanish_are_cut_off_or_cannot_be_opened_are_losses_and_the_re
     reasons = {(Path(line["source"]).name, line["reason"]) for line in told}
     assert ("b.txt", "No such file or directory") in reasons and ("c.jsonl", "Is a directory") in reasons
     assert ("d.txt.gz", "breaks off (the compressed data is truncated)") in reasons
+
+
+def test_a_file_that_may_not_be_read_is_a_loss_in_a_folder_and_one_line_by_its_name() -> None:
+    with tempfile.TemporaryDirectory() as name:  # which others than root can get to, unlike those of pytest
+        folder, user = Path(name), os.geteuid()
+        folder.chmod(0o777)
+        (folder / "in").mkdir(mode=0o755)
+        (folder / "in" / "open.txt").write_text("A document that everybody may read.\n")
+        (folder / "in" / "closed.txt").write_text("A document that nobody may read.\n")
+        (folder / "in" / "closed.txt").chmod(0)
+        try:
+            if user == 0:  # root may read everything
+                os.seteuid(65534)
+            corpus = collect_corpus([str(folder / "in")], folder / "corpus", engine=Engine(processes=1))
+            with pytest.raises(BadInput, match=r"closed\.txt: Permission denied$"):
+                collect_corpus([str(folder / "in" / "closed.txt")], folder / "other", engine=Engine(processes=1))
+            told = json.loads((corpus.path / "quarantine.jsonl").read_text())
+        finally:
+            os.seteuid(user)
+        assert (corpus.counts["read"], corpus.counts["malformed"]) == (1, 1)
+        assert (Path(told["source"]).name, told["reason"]) == ("closed.txt", "Permission denied")

@@ -87,3 +87,44 @@ def test_an_archive_that_is_cut_off_gives_what_came_before_and_counts_what_it_pa
     assert result.passed_over == {".bin": 1, ".tar.gz": 1, "hidden": 1, "link": 1}
     told = [json.loads(line) for line in (result.path / "quarantine.jsonl").read_text().splitlines()]
     assert any("cut off" in line["reason"] and line["source"].endswith("cut.tar") for line in told)
+
+
+def pax(name: str, headers: dict[str, str], content: bytes = b"A document of some words.\n") -> bytes:
+    """An archive of one file, with headers of pax before it."""
+    buffer = io.BytesIO()
+    with tarfile.open(
+        fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT, pax_headers={"comment": "of all"}
+    ) as archive:
+        member = tarfile.TarInfo(name)
+        member.size, member.pax_headers = len(content), headers
+        archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+LONG = "déjà/" * 60 + "name.txt"
+
+
+@pytest.mark.parametrize(
+    ("name", "headers", "read"),
+    [
+        (LONG, {}, LONG),
+        ("a.txt", {"path": "../../etc/b.txt"}, "../../etc/b.txt"),
+        ("a.txt", {"comment": "x" * 100_000, "mtime": "1e400", "uid": "-5", "SCHILY.xattr.user": "\0"}, "a.txt"),
+        ("a.txt", {"size": "5"}, "a.txt"),  # less than there is
+    ],
+)
+def test_headers_of_pax_are_names_and_figures_and_nothing_else(
+    tmp_path: Path, name: str, headers: dict[str, str], read: str
+) -> None:
+    (path := tmp_path / "in.tar").write_bytes(pax(name, headers))
+    (source,) = find_sources([str(path)])
+    documents = [record for record in read_source(source) if isinstance(record, Document)]
+    assert [each.source for each in documents] == [f"{path}/{read}"]
+    assert [each.name for each in tmp_path.iterdir()] == ["in.tar"]
+
+
+@pytest.mark.parametrize("headers", [{"size": "999999999999"}, {"comment": "x" * (2 << 20)}, {"size": "many"}])
+def test_headers_of_pax_that_lie_cost_the_archive_and_no_memory(tmp_path: Path, headers: dict[str, str]) -> None:
+    (path := tmp_path / "in.tar").write_bytes(pax("a.txt", headers))
+    (source,) = find_sources([str(path)])
+    assert any(isinstance(record, Malformed) for record in read_source(source))

@@ -12,13 +12,34 @@ import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import IO
+from typing import IO, Self
 
 from unmask.corpus.read.byte_reader import BUFFER, ByteReader, packed_as, recoder_of
 from unmask.corpus.read.find import TextSource, format_of, is_installed, suffix_of
 from unmask.corpus.read.formats import Malformed, PassedOver, Recoded, Record
 
+HEADER = 1 << 20  # bytes of what stands before a file in pax and GNU archives: names, times, comments
+BEFORE_FILES = {tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, *tarfile.GNU_TYPES[:2]}
+
 Reader = Callable[[io.BufferedReader, TextSource, str], Iterator[Record]]
+
+
+class CheckedTarInfo(tarfile.TarInfo):
+    """An entry of an archive. One that is damaged ends the archive with an error: tarfile alone says nothing then.
+
+    What stands before a file is not larger than headers are, for it is held in memory.
+    """
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str | None, errors: str) -> Self:
+        """An entry from its block."""
+        try:
+            entry = super().frombuf(buf, encoding, errors)  # type: ignore[arg-type]  # as tarfile itself calls it
+        except (tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError) as error:
+            raise tarfile.ReadError(str(error)) from error
+        if entry.type in BEFORE_FILES and entry.size > HEADER:
+            raise tarfile.ReadError(f"a header of {entry.size:,} bytes before a file")
+        return entry
 
 
 def read_tar(
@@ -26,7 +47,7 @@ def read_tar(
 ) -> Iterator[Record]:
     """Every document of every file in an archive, in the order they are packed."""
     try:
-        with tarfile.open(fileobj=content, mode="r|") as archive:
+        with tarfile.open(fileobj=content, mode="r|", tarinfo=CheckedTarInfo) as archive:
             for member in archive:
                 name = f"{source.name}/{member.name}"
                 if member.isfile():
