@@ -21,6 +21,8 @@ from unmask.corpus.read.formats import Malformed, PassedOver, Recoded, Record
 HEADER = 1 << 20  # bytes of what stands before a file in pax and GNU archives: names, times, comments
 BEFORE_FILES = {tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, *tarfile.GNU_TYPES[:2]}
 
+DAMAGED = ("InvalidHeaderError", "TruncatedHeaderError")  # errors of tarfile which it tells nobody
+
 Reader = Callable[[io.BufferedReader, TextSource, str], Iterator[Record]]
 
 
@@ -35,8 +37,10 @@ class CheckedTarInfo(tarfile.TarInfo):
         """An entry from its block."""
         try:
             entry = super().frombuf(buf, encoding, errors)  # type: ignore[arg-type]  # as tarfile itself calls it
-        except (tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError) as error:
-            raise tarfile.ReadError(str(error)) from error
+        except tarfile.HeaderError as error:
+            if type(error).__name__ in DAMAGED:
+                raise tarfile.ReadError(str(error)) from error
+            raise  # where the archive ends
         if entry.type in BEFORE_FILES and entry.size > HEADER:
             raise tarfile.ReadError(f"a header of {entry.size:,} bytes before a file")
         return entry
