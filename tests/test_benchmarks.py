@@ -35,6 +35,7 @@ SCRIPTS = (
     "joint",
     "kinds",
     "limits",
+    "live_view",
     "loader",
     "long_texts",
     "memory",
@@ -78,7 +79,9 @@ def test_every_script_says_what_it_does(
     assert f"benchmarks/{script}.py" in (FOLDER / f"{script}.py").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["adapting", "equal_operations", "time_to_loss", "samples", "scaling", "searching"])
+@pytest.mark.parametrize(
+    "name", ["adapting", "equal_operations", "live_view", "time_to_loss", "samples", "scaling", "searching"]
+)
 def test_their_examples_hold(name: str, part) -> None:
     ran = doctest.testmod(part(name))
     assert ran.attempted and not ran.failed
