@@ -5,11 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,6 +19,9 @@ from unmask.web.guard import Keys
 from unmask.web.limits import Limits
 from unmask.web.places import gather_places
 from unmask.web.server import bind, create_app, running
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 AROUND = ("the king sees", "nobody likes", "my sister paints", "one traveller wants", "her teacher remembers")
 WORDS = {"animal": ("cat", "dog"), "place": ("river", "garden", "sea")}
@@ -81,6 +85,33 @@ def serving() -> Callable[..., AbstractContextManager[Server]]:
             yield Server(port, keys)
 
     return serve
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium, started once for a file, for while it runs no other event loop can; each visit has its own context."""
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        pytest.skip("no chromium to see the pages in: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def settle() -> Callable[[Page], None]:
+    """`settle(page)` waits until a view has every answer that it waits for, and no longer."""
+
+    def wait(page: Page) -> None:
+        # effects run after the frame that they belong to; then the view says whether it waits
+        page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
+        page.wait_for_selector("#view:not([aria-busy=true])")
+        page.wait_for_selector(".busy", state="detached")
+
+    return wait
 
 
 def labelled(count: int, seed: int) -> str:

@@ -1,6 +1,6 @@
 // The shell: which view, what is served, light or dark.
 import { html, render, useEffect, useState } from './vendor/preact.js';
-import { ask, Problem, readFragment, remembered } from './parts.js';
+import { ask, Problem, readFragment, remembered, waiting } from './parts.js';
 import { Hide } from './hide.js';
 import { Fill } from './fill.js';
 import { Grow } from './grow.js';
@@ -35,7 +35,7 @@ function Shell() {
   const look = () => ask('places').then(answer => { setServed(answer.places); setProblem(''); }).catch(error => setProblem(error.message));
   useEffect(() => {
     look();
-    ask('policies').then(answer => setPolicies(answer.policies)).catch(() => {});
+    waiting(ask('policies')).then(answer => setPolicies(answer.policies)).catch(() => {});
     const moved = () => { remembered[readFragment().view] = location.hash; setView(readFragment().view); setVisit(count => count + 1); look(); document.getElementById('view').focus(); scrollTo(0, 0); };
     addEventListener('hashchange', moved);
     return () => removeEventListener('hashchange', moved);

@@ -44,18 +44,34 @@ export async function ask(path, question, signal) {
   return answer;
 }
 
+// The view says that it is busy while something is waited for, so that a screen reader reads what is there in the end.
+let waits = 0;
+
+function wait(more) {
+  waits += more;
+  document.getElementById('view')?.setAttribute('aria-busy', waits > 0 ? 'true' : 'false');
+}
+
+export function waiting(promise) {
+  wait(1);
+  return promise.finally(() => wait(-1));
+}
+
 // The answer to a question, asked when it has stood still for a moment; the last answer stays until the next is there.
-export function useAnswer(path, question, wait = 120) {
+export function useAnswer(path, question, pause = 120) {
   const [state, setState] = useState({ answer: null, error: '', busy: false });
   const key = question && path ? path + JSON.stringify(question) : '';
   useEffect(() => {
     if (!key) { setState({ answer: null, error: '', busy: false }); return undefined; }
     const stop = new AbortController();
     setState(before => ({ ...before, busy: true }));
-    const timer = setTimeout(() => ask(path, question, stop.signal)
-      .then(answer => stop.signal.aborted || setState({ answer, error: '', busy: false }))
-      .catch(error => stop.signal.aborted || setState({ answer: null, error: error.message, busy: false })), wait);
-    return () => { clearTimeout(timer); stop.abort(); };
+    waiting(new Promise(done => {
+      const timer = setTimeout(() => ask(path, question, stop.signal)
+        .then(answer => stop.signal.aborted || setState({ answer, error: '', busy: false }))
+        .catch(error => stop.signal.aborted || setState({ answer: null, error: error.message, busy: false })).finally(done), pause);
+      stop.signal.addEventListener('abort', () => { clearTimeout(timer); done(); });
+    }));
+    return () => stop.abort();
   }, [key]);
   return state;
 }

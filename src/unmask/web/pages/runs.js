@@ -1,7 +1,7 @@
 // Runs: curves of several, live while they train; what was measured in the end; what came of adapting.
 import { html, useEffect, useRef, useState } from './vendor/preact.js';
 import { Moments, MOMENTS } from './moments.js';
-import { ask, Choice, Empty, number, Page, percent, Problem, quote, Table, Take, useFragment } from './parts.js';
+import { ask, Choice, Empty, number, Page, percent, Problem, quote, Table, Take, useFragment, waiting } from './parts.js';
 
 const USUAL = { runs: '', figure: '', across: 'tokens', log: '', ...MOMENTS };
 const DASHES = [[], [9, 5], [2, 4], [12, 4, 2, 4], [5, 3], [1, 3]];
@@ -28,7 +28,8 @@ function useRuns(ids) {
       try {
         for (const id of ids) {
           const seen = known.current[id]?.version ?? '';
-          const run = await ask(`runs/${id}?seen=${encodeURIComponent(seen)}`);
+          const asked = ask(`runs/${id}?seen=${encodeURIComponent(seen)}`);
+          const run = await (seen ? asked : waiting(asked));
           if (over) return;
           if (!run.unchanged) { known.current = { ...known.current, [id]: run }; setRuns(known.current); }
         }

@@ -1,6 +1,6 @@
 // Tuned: what a tuned model says of a text, and how well it was judged to do.
 import { html, useEffect, useState } from './vendor/preact.js';
-import { able, ask, Bars, chosen, Empty, Facts, Field, number, Page, percent, PlaceChoice, Problem, quote, Table, Take, useAnswer, useFragment, Why } from './parts.js';
+import { able, ask, Bars, chosen, Empty, Facts, Field, number, Page, percent, PlaceChoice, Problem, quote, Table, Take, useAnswer, useFragment, waiting, Why } from './parts.js';
 
 const USUAL = { model: '', text: '', pair: '', least: '0.5', why: '' };
 const figure = value => value ? `${percent(value.value)} (${percent(value.low)} to ${percent(value.high)})` : '–';
@@ -75,7 +75,7 @@ export function Tuned({ places }) {
   const place = chosen(models, state.model);
   const [detail, setDetail] = useState(null);
   const [problem, setProblem] = useState('');
-  useEffect(() => { if (place) ask(`tuned/${place.id}`).then(found => { setDetail(found); setProblem(''); }).catch(error => setProblem(error.message)); }, [place?.id]);
+  useEffect(() => { if (place) waiting(ask(`tuned/${place.id}`)).then(found => { setDetail(found); setProblem(''); }).catch(error => setProblem(error.message)); }, [place?.id]);
   const ready = place && state.text.trim() && (!place.pair || state.pair.trim());
   const asked = useAnswer('predict', ready ? { model: place.id, texts: [state.text], ...(place.pair ? { pairs: [state.pair] } : {}) } : null, 200);
   const why = useAnswer('explain', ready && state.why && place.explains ? { model: place.id, text: state.text, ...(place.pair ? { pair: state.pair } : {}), changes: 0 } : null, 400);
