@@ -60,6 +60,7 @@ RESULTS = {
     "RulesTried",
     "RuleTrial",
     "RuleExample",
+    "TrainedSample",
     "Decontaminated",
     "Trained",
     "Evaluated",

@@ -48,6 +48,7 @@ def draw_prepared(result: Prepared) -> RenderableType:
         *([_notice(hint)] if (hint := office_hint(result.passed_over)) else []),
         *_first_malformed(Path(result.path) / "quarantine.jsonl"),
         *([fact_line("near-duplicates", result.near_duplicates)] if result.near_duplicates else []),
+        *([fact_line("leak", result.leak)] if result.leak else []),
         fact_line("fingerprint", result.fingerprint),
         *map(_notice, result.warnings),
         Group(*map(next_command, result.next)),

@@ -12,8 +12,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from unmask.console.layout import draw_page, draw_table
-from unmask.quantities import format_bytes, format_duration, spell_counts
-from unmask.results import RuleExample, RulesTried, RuleTrial
+from unmask.quantities import format_bytes, format_duration, spell_counts, with_interval
+from unmask.results import Figure, RuleExample, RulesTried, RuleTrial
 
 WIDEST = 50  # characters of a source; the end of a path tells most
 HEADS = ("rule", "drops", "share", "only it", "changes", "stays within")
@@ -39,9 +39,35 @@ def draw_tried(result: RulesTried) -> RenderableType:
         Text.assemble(("Tried ", "bold green"), (f"{first}{more}", "bold"), f"  {sample}"),
         draw_table(HEADS, [_row(row, result.documents) for row in active], numbers=(1, 2, 3, 4)),
         *(Padding(Text(line), (0, 1)) for line in (*told, together, *nothing)),
+        *_trained(result),
         *(_examples(row) for row in active),
         Padding(Text("nothing was written; without --try, the rules are applied"), (0, 1)),
     )
+
+
+def _trained(result: RulesTried) -> Iterator[RenderableType]:
+    """What models learnt, and whether anybody can say which is better."""
+    if not result.trained:
+        return
+    rows = [
+        (row.name, f"{row.documents:,}", format_bytes(row.bytes), *with_interval(row.bits_per_byte, ".3f"))
+        for row in result.trained
+    ]
+    yield draw_table(("trained with", "documents", "text", "bits/byte", "95 %"), rows, numbers=(1, 2, 3, 4))
+    first, *others = result.trained
+    apart = [row.name for row in others if not _overlap(row.bits_per_byte, first.bits_per_byte)]
+    told = f"apart from {first.name}: {', '.join(apart)}" if apart else "all intervals overlap: nobody can say"
+    yield Padding(
+        Text(
+            f"{first.steps:,} steps each, one seed, measured on {result.measured_on:,} documents that all rules keep; "
+            f"{told}"
+        ),
+        (0, 1),
+    )
+
+
+def _overlap(one: Figure, other: Figure) -> bool:
+    return one.low <= other.high and other.low <= one.high
 
 
 def _row(row: RuleTrial, documents: int) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ import pyarrow as pa
 from unmask.corpus.dedup import Digests, first_of_each
 from unmask.corpus.earlier import EarlierDocuments
 from unmask.corpus.engines.engine import Engine, run_parts
+from unmask.corpus.leaks import Leak, measure_leak, write_seen
 from unmask.corpus.near.candidates import write_shingles
 from unmask.corpus.near.decide import find_near_duplicates
 from unmask.corpus.near.probes import Recall
@@ -46,7 +47,7 @@ from unmask.results import Decontaminated
 
 FEW = 10  # documents that may be unreadable, however small the corpus
 
-RunShingles = Callable[[Sequence[StagedPart]], object]  # has the shingles made that are wanted of parts
+RunOver = Callable[[Sequence[StagedPart]], object]  # has something written beside parts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +70,7 @@ class CollectedCorpus:
     languages: dict[str, int] = field(default_factory=dict)  # documents in each, where the text told it, most first
     decontaminated: Decontaminated | None = None  # what the documents had of held-out items, where some are given
     recall: Recall | None = None  # of near-duplicates: how many of texts made to be such were caught
+    leak: Leak | None = None  # of held-out text into the training text, where it was measured
 
 
 @dataclass(frozen=True)
@@ -131,8 +133,13 @@ def collect_corpus(
     before = cut[: len(earlier.files)]
     all_parts = [*earlier.stage(stage, before, engine, near=config.near_duplicates is not None), *parts]
     digests = np.concatenate([read_digests(part.folder) for part in all_parts])
-    run = partial(_make_shingles, parts=dict(zip((part.folder for part in all_parts), cut, strict=True)), engine=engine)
+    parts_of = dict(zip((part.folder for part in all_parts), cut, strict=True))
+    run = partial(_run_over, write_shingles, parts=parts_of, engine=engine)
     decision = _decide(digests, config, all_parts, run, earlier.is_valid)
+    leak = None
+    if config.leaks:
+        look = partial(_run_over, write_seen, parts=parts_of, engine=engine)
+        leak = _leak(all_parts, digests, decision, config, look)
     kinds = {kind for part in parts for kind in part.summary.kinds}
     languages = _added(part.summary.languages for part in parts)
     with whole_directory(out) as folder:
@@ -157,7 +164,22 @@ def collect_corpus(
         languages=dict(languages.most_common()),
         decontaminated=_decontaminated(parts, config),
         recall=decision.recall,
+        leak=leak,
     )
+
+
+def _leak(
+    parts: Sequence[StagedPart], digests: Digests, decision: Decision, config: CollectConfig, look: RunOver
+) -> Leak | None:
+    with task("Looking for leaks"):
+        return measure_leak(
+            parts,
+            digests,
+            before=by_digest(digests, config.valid),
+            stays=decision.stays,
+            is_valid=decision.is_valid,
+            run=look,
+        )
 
 
 def _decontaminated(parts: Sequence[StagedPart], config: CollectConfig) -> Decontaminated | None:
@@ -179,15 +201,17 @@ def _decontaminated(parts: Sequence[StagedPart], config: CollectConfig) -> Decon
     )
 
 
-def _make_shingles(staged: Sequence[StagedPart], *, parts: dict[Path, Part], engine: Engine) -> None:
-    """Have the shingles made that are wanted of parts, by whoever reads parts."""
+def _run_over(
+    write: Callable[[Path], None], staged: Sequence[StagedPart], *, parts: dict[Path, Part], engine: Engine
+) -> None:
+    """Have something written beside staged parts, by whoever reads parts."""
     folders = {parts[part.folder].number: part.folder.absolute() for part in staged}
-    work = partial(_write_shingles, folders=folders)
+    work = partial(_write_beside, write=write, folders=folders)
     run_parts(work, [parts[part.folder] for part in staged], engine, lambda count, documents: None)
 
 
-def _write_shingles(part: Part, report: OnBytes, *, folders: dict[int, Path]) -> None:
-    write_shingles(folders[part.number])
+def _write_beside(part: Part, report: OnBytes, *, write: Callable[[Path], None], folders: dict[int, Path]) -> None:
+    write(folders[part.number])
 
 
 def _duplicates(decision: Decision, config: CollectConfig) -> dict[str, int]:
@@ -263,7 +287,7 @@ def _sums(parts: Sequence[StagedPart]) -> dict[str, int]:
 
 
 def _decide(
-    digests: Digests, config: CollectConfig, parts: Sequence[StagedPart], run: RunShingles, earlier: Flags
+    digests: Digests, config: CollectConfig, parts: Sequence[StagedPart], run: RunOver, earlier: Flags
 ) -> Decision:
     """Who is kept, and on which side: that of the first document of a family, so that nothing added behind flips it.
 

@@ -23,6 +23,7 @@ class CollectConfig:
     encoding: str = UTF8  # of what is not UTF-8 among text, JSONL, CSV, Markdown and HTML
     rules: RuleSettings | None = None  # what else changes texts, or leaves them out
     max_losses: float = 0.01  # the share of documents that may be unreadable, and `FEW` always
+    leaks: bool = False  # measure how much of the held-out text stands in the training text
     html: str = WHOLE  # what is read of HTML pages: all of their prose, or the main text
     near_duplicates: float | None = None  # the similarity from which on a document is left out; none: only equal ones
 

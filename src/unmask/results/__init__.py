@@ -28,6 +28,7 @@ from unmask.results.corpus import RuleExample as RuleExample
 from unmask.results.corpus import RulesTried as RulesTried
 from unmask.results.corpus import RuleTrial as RuleTrial
 from unmask.results.corpus import TokenizerSweep as TokenizerSweep
+from unmask.results.corpus import TrainedSample as TrainedSample
 from unmask.results.corpus import Verified as Verified
 from unmask.results.corpus import VocabularySize as VocabularySize
 from unmask.results.evaluation import Breakdown as Breakdown

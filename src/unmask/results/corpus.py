@@ -43,6 +43,7 @@ class Prepared:
     languages_told: dict[str, int] = field(default_factory=dict)  # documents in each, as their text tells, most first
     decontaminated: Decontaminated | None = None  # where there are held-out items to look for
     near_duplicates: str | None = None  # how many of texts made to be such were caught, where they are looked for
+    leak: str | None = None  # how much of the held-out text stands in the training text, where it was measured
     warnings: tuple[str, ...] = ()  # what to mind
     next: tuple[str, ...] = ()  # commands to go on with
     fingerprint: str
@@ -147,6 +148,17 @@ class RuleTrial:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TrainedSample:
+    """What a model learnt from what a rule leaves of a sample."""
+
+    name: str  # of the rule, or that there was none, or all
+    documents: int  # that it was trained on
+    bytes: int
+    steps: int
+    bits_per_byte: Figure  # on held-out documents that all rules keep
+
+
+@dataclass(frozen=True, kw_only=True)
 class RulesTried:
     """What the rules would do to a sample of a corpus; nothing was written."""
 
@@ -157,4 +169,6 @@ class RulesTried:
     dropped_bytes: int
     rules: tuple[RuleTrial, ...]  # most first
     languages: dict[str, int] = field(default_factory=dict)  # documents in each, most first, where they are told
+    trained: tuple[TrainedSample, ...] = ()  # without rules, with all, and with some of them alone, where asked for
+    measured_on: int = 0  # held-out documents
     seconds: float

@@ -31,7 +31,7 @@ from unmask.records import SPAN_KINDS
 from unmask.results import Prepared
 from unmask.tokens.advice import next_commands
 from unmask.tokens.data_report import write_data_report
-from unmask.tokens.prepare import PrepareSettings, collect_config, encode_documents, span_finders
+from unmask.tokens.prepare import PrepareSettings, collect_config, encode_documents, leak_text, span_finders
 from unmask.tokens.store.dataset import SPLITS, Dataset
 from unmask.tokens.store.languages import write_languages
 from unmask.tokens.store.manifest import MANIFEST, fingerprint_of, write_manifest
@@ -117,6 +117,7 @@ def add_files(
         languages_told=corpus.languages,
         decontaminated=corpus.decontaminated,
         near_duplicates=str(corpus.recall) if corpus.recall else None,
+        leak=leak_text(corpus),
         next=next_commands(data),
         fingerprint=fingerprint_of(manifest),
         seconds=perf_counter() - start,
@@ -196,6 +197,8 @@ def _merge(dataset: Dataset, folder: Path, corpus: CollectedCorpus, settings: Pr
             facts[name] = _sum(facts.get(name, {}), news[name])
     if spans:
         facts["spans"] = {split: _sum(facts["spans"][split], spans[split]) for split in SPLITS}
+    if corpus.leak:
+        facts["leak"] = asdict(corpus.leak)
     if corpus.decontaminated:
         facts["decontaminated"] = _sum_decontaminated(facts["decontaminated"], asdict(corpus.decontaminated))
     return facts

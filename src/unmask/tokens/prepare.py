@@ -51,6 +51,7 @@ OPTIONAL = (
     "segmenter",
     "languages",
     "html",
+    "leaks",
     "rules",
     "near_duplicates",
 )  # in the manifest only where they are set
@@ -74,6 +75,7 @@ class PrepareSettings:
     phrases: str | None = None  # the same for phrases
     spacy: str | None = None  # a spaCy pipeline that marks entities, and noun chunks as phrases
     segmenter: str | None = None  # module:function, from a text to its words; none: the tokenizer's own words
+    leaks: bool | None = None  # whether leaks of held-out text into the training text are measured; none: they are not
     html: str | None = None  # what is read of HTML pages: whole (none) or main
     languages: str | None = None  # what a document's language is the name of, its file or its folder; none: unknown
     mix: str | None = None  # sources with their weights, wiki=2,law=1; none: as the text has them
@@ -160,6 +162,7 @@ def prepare(
         languages_told=corpus.languages,
         decontaminated=corpus.decontaminated,
         near_duplicates=str(corpus.recall) if corpus.recall else None,
+        leak=leak_text(corpus),
         warnings=warnings,
         next=next_commands(out),
         fingerprint=fingerprint_of(manifest),
@@ -175,9 +178,20 @@ def collect_config(settings: PrepareSettings) -> CollectConfig:
         valid=settings.valid,
         encoding=settings.encoding,
         html=settings.html or WHOLE,
+        leaks=bool(settings.leaks),
         rules=settings.rules or RuleSettings(),
         near_duplicates=settings.near_duplicates,
         max_losses=settings.max_losses,
+    )
+
+
+def leak_text(corpus: CollectedCorpus) -> str | None:
+    """How much of the held-out text is in the training text, in words, where it was measured."""
+    if (leak := corpus.leak) is None:
+        return None
+    return (
+        f"{leak.after:.2%} of the runs of 8 words of {leak.documents:,} held-out documents stand in the training text, "
+        f"{leak.before:.2%} before duplicates were left out"
     )
 
 
@@ -288,5 +302,6 @@ def _manifest_facts(
         "tokens": tokens,
         "text_bytes": corpus.text_bytes,
         **({"near_duplicate_recall": vars(corpus.recall)} if corpus.recall else {}),
+        **({"leak": asdict(corpus.leak)} if corpus.leak else {}),
         **({"spans": spans} if spans else {}),
     }

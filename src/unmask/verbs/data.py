@@ -24,6 +24,7 @@ def prepare(
     valid: float = 0.01,
     min_characters: int = 20,
     near_duplicates: float | None = None,
+    leaks: bool = False,
     max_losses: float = 0.01,
     entities: Location | None = None,
     phrases: Location | None = None,
@@ -38,6 +39,7 @@ def prepare(
     decontaminate: tuple[str, ...] = (),
     repair: bool = True,
     try_: bool = False,
+    train: str | None = None,
     add: bool = False,
     overwrite: bool = False,
     processes: int | None = None,
@@ -64,6 +66,8 @@ def prepare(
         valid: The fraction of documents held out to measure on.
         min_characters: Documents shorter than this are left out.
         near_duplicates: Leave documents out that are as similar as this to one that is kept, such as 0.8.
+        leaks: Measure how much of the held-out text stands in the training text, before and after duplicates are left
+            out; it takes another pass over the text.
         max_losses: The share of documents that may be unreadable (ten may in any case); above it the exit code is 9.
         entities: A file with an entity a line, to be marked in the text for the policy entity.
         phrases: A file with a phrase a line, to be marked in the text for the policy phrase.
@@ -79,6 +83,8 @@ def prepare(
         decontaminate: Files of what is to be measured on; documents that contain an item are left out.
         repair: Put text right that was decoded wrongly, such as "itâ€™s".
         try_: Write nothing, and say what each rule would do to a sample, with examples; all of them, if none is named.
+        train: With --try: train a tiny model too, 60s or 5m, on the sample without rules, and for as many steps with
+            all of them and with each that drops most, and say the bits per byte of each on held-out text.
         add: Add what is new among the sources to the data directory: its settings and tokenizer stay, and so do its
             documents, each on its side of the split.
         overwrite: Replace what is already in the data directory.
@@ -102,6 +108,13 @@ def prepare(
         decontaminate=decontaminate,
         repair=repair,
     )
+    if train is not None:
+        if not try_:
+            raise BadInput(f"--train {train}: is for --try; unmask pretrain trains on what was prepared")
+        from unmask.evaluation.rule_race import race_rules
+        from unmask.evaluation.vocabulary_race import parse_seconds
+
+        return race_rules(names, request, parse_seconds(train), field=field, encoding=encoding, html=html)
     if try_:
         return try_request(names, request, field=field, encoding=encoding, html=html)
     if add and overwrite:
@@ -119,6 +132,7 @@ def prepare(
         valid=valid,
         min_characters=min_characters,
         near_duplicates=near_duplicates,
+        leaks=leaks or None,
         max_losses=max_losses,
         entities=text_of(entities),
         phrases=text_of(phrases),

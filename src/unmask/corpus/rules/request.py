@@ -15,7 +15,7 @@ from unmask.corpus.read.find import WHOLE
 from unmask.corpus.rules.boilerplate import boilerplate_lines
 from unmask.corpus.rules.like import trusted_limits
 from unmask.corpus.rules.settings import ANY_LANGUAGE, RuleSettings, choose_rules
-from unmask.corpus.rules.trial import try_rules
+from unmask.corpus.rules.trial import OnDocument, try_rules
 from unmask.corpus.sample import read_sample
 from unmask.errors import BadInput
 from unmask.progress import task
@@ -61,7 +61,13 @@ class RuleRequest:
 
 
 def try_request(
-    sources: Sequence[str], request: RuleRequest, *, field: str = "text", encoding: str = UTF8, html: str = WHOLE
+    sources: Sequence[str],
+    request: RuleRequest,
+    *,
+    field: str = "text",
+    encoding: str = UTF8,
+    html: str = WHOLE,
+    on_document: OnDocument = lambda document, text, drops: None,
 ) -> RulesTried:
     """What the rules that are asked for would do to a sample; all of them, if none is."""
     start = perf_counter()
@@ -75,7 +81,7 @@ def try_request(
                 step(1, note="documents")
                 yield document
 
-        trial = try_rules(documents(), chosen)
+        trial = try_rules(documents(), chosen, on_document)
     if not trial.documents:
         raise BadInput(f"{sources[0]}: there is no text in it to try rules on")
     return RulesTried(

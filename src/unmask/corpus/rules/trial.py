@@ -8,7 +8,7 @@ how many documents it alone would drop.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -56,7 +56,14 @@ class RuleSample:
     languages: dict[str, int]  # documents in each, most first, where they are told
 
 
-def try_rules(documents: Iterable[Document], settings: RuleSettings) -> RuleSample:
+OnDocument = Callable[[Document, str, frozenset[str]], object]  # hears of one, its text, and the rules that drop it
+
+
+def try_rules(
+    documents: Iterable[Document],
+    settings: RuleSettings,
+    on_document: OnDocument = lambda document, text, drops: None,
+) -> RuleSample:
     """Ask every rule about every document of a sample."""
     tallies = {name: _Tally() for name in _names(settings)}
     identify = identifier() if settings.languages or settings.tell_language else None
@@ -82,6 +89,7 @@ def try_rules(documents: Iterable[Document], settings: RuleSettings) -> RuleSamp
             tallies[name].dropped += 1
             tallies[name].only += len(drops) == 1
             tallies[name].show(document, text, value)
+        on_document(document, text, frozenset(drops))
         size = len(document.text.encode())
         counts += (1, size, bool(drops), size * bool(drops))
     rows = [_row(name, tally, settings) for name, tally in tallies.items()]
