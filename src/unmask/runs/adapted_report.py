@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.runs.history import HELD_OUT, History
-from unmask.runs.page import html_heads
+from unmask.runs.page import html_figures
 
 RESULT = "adapted.json"
 TITLES = {"domain": "domain", "general": "general text"}
@@ -44,13 +44,13 @@ def _sections(history: History, adapted: Values) -> Iterator[tuple[str, str]]:
     yield "Before and after, on all held-out text", _changes(adapted)
     if fills := adapted.get("fills"):
         rows = [(each["text"], each["answer"], *map(_listed, (each["before"], each["after"]))) for each in fills]
-        yield "Sentences of the domain, filled", _table(("sentence", "stood there", "before", "after"), rows)
+        yield "Sentences of the domain, filled", html_figures(("sentence", "stood there", "before", "after"), rows)
     if neighbours := adapted.get("neighbours"):
         rows = [(each["term"], *map(_listed, (each["before"], each["after"]))) for each in neighbours]
-        yield "Nearest words of the domain's terms", _table(("term", "before", "after"), rows)
+        yield "Nearest words of the domain's terms", html_figures(("term", "before", "after"), rows)
     if likeness := adapted.get("likeness"):
         rows = [(each["measure"], *map(_spelt, (each["before"], each["after"]))) for each in likeness]
-        yield "Vectors of sentences; tuning comes after adapting", _table(("measure", "before", "after"), rows)
+        yield "Vectors of sentences; tuning comes after adapting", html_figures(("measure", "before", "after"), rows)
 
 
 def _changes(adapted: Values) -> str:
@@ -64,12 +64,7 @@ def _changes(adapted: Values) -> str:
         ]
         tokens = (text["fertility_before"], text["fertility_after"])
         rows.append((f"{title}: tokens a word", *(f"{each:.3f}" for each in (*tokens, tokens[1] - tokens[0]))))
-    return _table(("", "before", "after", "change, paired by document"), rows)
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
-    return f'<table class="figures"><tr>{html_heads(heads)}</tr>{"".join(f"<tr>{line}</tr>" for line in lines)}</table>'
+    return html_figures(("", "before", "after", "change, paired by document"), rows)
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -79,7 +74,7 @@ def _listed(words: Sequence[str]) -> str:
 def _spelt(figure: Values) -> str:
     value, low, high = (figure[name] for name in ("value", "low", "high"))
     known = low is not None  # one document alone tells no interval
-    return f"{value:.3f} ({low:.3f}–{high:.3f})" if known else f"{value:.3f}"
+    return f"{value:.3f} ({low:.3f} to {high:.3f})" if known else f"{value:.3f}"
 
 
 def plot_adapted(history: History, adapted: Values) -> str:

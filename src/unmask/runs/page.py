@@ -5,15 +5,18 @@ In: plain strings, which are escaped here. Out: HTML.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
+
+LONG = 32  # characters of a cell that is a text and no figure
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1f2933; --faint: #616e7c; --line: #e4e7eb; --ground: #f5f7fa; --card: #fff;
   --accent: #3b6fb6; --warn: #9a5b00; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e7eb; --faint: #9aa5b1; --line: #323f4b; --ground: #12181f;
-  --card: #1b242d; --accent: #7fb0ee; --warn: #f0b429; } section > svg { background: #fff; border-radius: 8px; } }
+  --card: #1b242d; --accent: #7fb0ee; --warn: #f0b429; } /* drawn for paper */
+  section > svg { background: #fff; border-radius: 8px; filter: invert(0.92) hue-rotate(180deg); } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
@@ -41,6 +44,8 @@ tr:last-child td, tr:last-child th { border-bottom: 0; }
 td { overflow-wrap: anywhere; }
 .figures td, .figures th { text-align: right; padding-left: 16px; font-variant-numeric: tabular-nums; }
 .figures th:first-child, .figures td:first-child { text-align: left; padding-left: 0; }
+.figures td { overflow-wrap: break-word; }
+.figures .text { text-align: left; }
 .bar { display: block; height: 10px; min-width: 1px; border-radius: 3px; background: var(--accent); }
 td.bars { width: 30%; }
 .warn { color: var(--warn); }
@@ -53,7 +58,12 @@ summary { cursor: pointer; color: var(--faint); font-size: 13px; text-transform:
 details table { margin-top: 12px; }
 @media (max-width: 560px) { .two { grid-template-columns: 1fr; } main { padding: 24px 12px; }
   section { padding: 16px 14px; } th { overflow-wrap: anywhere; padding-right: 10px; }
-  .figures td, .figures th { padding-left: 6px; font-size: 12.5px; } }
+  .figures td, .figures th { padding-left: 6px; font-size: 12.5px; overflow-wrap: anywhere; }
+  .stack, .stack tbody, .stack tr, .stack td { display: block; width: 100%; } .stack td { padding: 1px 0; border: 0; }
+  .stack tr { border-bottom: 1px solid var(--line); padding: 6px 0; }
+  .stack tr > td { text-align: left; font-size: 14px; }
+  .stack tr:first-child { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .stack td::before { content: attr(data-head); color: var(--faint); } }
 @media print { body { background: none; } section, .card { break-inside: avoid; } }
 """
 
@@ -94,21 +104,39 @@ def html_table(rows: Mapping[str, Any]) -> str:
     return f"<table>{''.join(cells)}</table>"
 
 
-def html_heads(names: Iterable[str]) -> str:
-    """The heads of columns; above what needs none there is an empty cell."""
-    return "".join(f"<th scope=col>{escape(name)}</th>" if name else "<td></td>" for name in names)
+def html_heads(names: Sequence[str], texts: Collection[int] = ()) -> str:
+    """The heads of columns, some of them of texts; above what needs none there is an empty cell."""
+    heads = (
+        f"<th scope=col{' class=text' if number in texts else ''}>{escape(name)}</th>" if name else "<td></td>"
+        for number, name in enumerate(names)
+    )
+    return "".join(heads)
 
 
 def html_figures(heads: Sequence[str], rows: Iterable[Sequence[str]], bars: Sequence[float] | None = None) -> str:
-    """Rows of figures under their heads, and a bar behind each where its share of the longest is given."""
-    heads = [*heads, *([""] if bars is not None else [])]
+    """Rows of figures under their heads, and a bar behind each where its share of the longest is given.
+
+    Columns with a long cell are texts, which begin where lines do; those without any content are left out.
+    """
+    rows = list(rows)
+    kept = [place for place in range(len(heads)) if any(row[place] for row in rows)]
+    texts = {at for at, place in enumerate(kept) if any(len(row[place]) > LONG for row in rows)}
+    heads = [*(heads[place] for place in kept), *([""] if bars is not None else [])]
+    stacks = bool(texts) or (len(kept) > 3 and bars is None)  # on a narrow screen
     body = []
     for number, row in enumerate(rows):
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row)
+        cells = "".join(_cell(row[place], heads[at], at in texts, stacks) for at, place in enumerate(kept))
         if bars is not None:
             cells += f'<td class="bars"><span class="bar" style="width: {100 * bars[number]:.1f}%"></span></td>'
         body.append(f"<tr>{cells}</tr>")
-    return f'<table class="figures"><tr>{html_heads(heads)}</tr>{"".join(body)}</table>' if body else ""
+    kind = "figures stack" if stacks else "figures"
+    return f'<table class="{kind}"><tr>{html_heads(heads, texts)}</tr>{"".join(body)}</table>' if body else ""
+
+
+def _cell(content: str, head: str, is_text: bool, stacks: bool) -> str:
+    """A cell; one that stands below the others on a narrow screen has its head with it."""
+    named = f' data-head="{escape(head)}: "' if stacks and head else ""
+    return f"<td{' class=text' if is_text else ''}{named}>{escape(content)}</td>"
 
 
 def html_quote(text: str, place: str) -> str:

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from unmask.runs.page import html_heads
+from unmask.runs.page import html_figures
 from unmask.runs.slices import run_slices, slice_titles
 
 RESULT = "tuned.json"
@@ -67,18 +67,13 @@ def _figures_table(judged: Values) -> str:
     """The model and its baselines, a column for each figure that has an interval."""
     names = [name for name, value in judged.items() if _is_figure(value)]
     rows = [("this model", judged), *((str(each.get("name")), each) for each in judged.get("baselines") or ())]
-    heads = html_heads(name.replace("_", " ") for name in ("", *names))
-    lines = []
-    for name, values in rows:
-        cells = "".join(f"<td>{escape(_spelt(values.get(figure)))}</td>" for figure in names)
-        lines.append(f"<tr><td>{escape(name)}</td>{cells}</tr>")
-    return f'<table class="figures"><tr>{heads}</tr>{"".join(lines)}</table>'
+    heads = ["", *(name.replace("_", " ") for name in names)]
+    return html_figures(heads, [[name, *(_spelt(values.get(figure)) for figure in names)] for name, values in rows])
 
 
 def _table(columns: Sequence[str], rows: Sequence[Values]) -> str:
-    heads = html_heads(name.replace("_", " ") for name in columns)
-    lines = ["".join(f"<td>{escape(_spelt(row.get(name)))}</td>" for name in columns) for row in rows]
-    return f'<table class="figures"><tr>{heads}</tr>{"".join(f"<tr>{line}</tr>" for line in lines)}</table>'
+    heads = [name.replace("_", " ") for name in columns]
+    return html_figures(heads, [[_spelt(row.get(name)) for name in columns] for row in rows])
 
 
 def _spelt(value: Any) -> str:

@@ -76,7 +76,7 @@ export function useAnswer(path, question, pause = 120) {
   return state;
 }
 
-export const percent = (value, digits = 1) => `${(100 * value).toFixed(digits)} %`;
+export const percent = (value, digits = 1) => `${(100 * value).toFixed(digits)}\u00a0%`;
 export const number = (value, digits = 3) => value == null || !Number.isFinite(value) ? '–' : Math.abs(value) >= 1000 ? Math.round(value).toLocaleString('en') : value.toFixed(digits);
 export const quote = word => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
 

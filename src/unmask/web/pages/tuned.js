@@ -42,7 +42,7 @@ function Slices({ slices }) {
   const title = by => ({ words: 'By the words of a text', windows: 'By the windows it is read in' })[by] ?? `By ${by}`;
   const shown = each => `${percent(each.score)}${each.low == null ? '' : ` (${percent(each.low)} to ${percent(each.high)})`}`;
   return html`<section><h2>Slices</h2><p class="soft">How well it does on some of the test examples, beside the others; where it is right or wrong, the share that is right with its 95 % interval.</p>
-    <div class="pair">${names.map(by => html`<div key=${by}><h3>${title(by)}</h3><${Table} caption=${title(by)} heads=${[by, 'examples', 'score']} numbers=${[1, 2]} rows=${slices.filter(each => each.by === by).map(each => [each.name, each.examples, shown(each)])} /></div>`)}</div></section>`;
+    <div class="pair slices">${names.map(by => html`<div key=${by}><${Table} caption=${title(by)} heads=${[by, 'examples', 'score']} numbers=${[1, 2]} rows=${slices.filter(each => each.by === by).map(each => [each.name, each.examples, shown(each)])} /></div>`)}</div></section>`;
 }
 
 // A text with its entities marked, each with its label and how sure the model is.
