@@ -21,6 +21,17 @@ def test_of_many_so_many_as_are_wanted_from_the_first_to_the_last(tmp_path: Path
     assert [moment.step for moment in kept_moments(tmp_path, 4)] == [0, 330, 660, 990]
 
 
+def test_what_happened_to_be_saved_stands_back_where_moments_were_asked_for(kept_run: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(kept_run, run)
+    shutil.copytree(run / "checkpoints" / "step-0000010", run / "checkpoints" / "step-0000007")
+    shutil.copytree(run / "checkpoints" / "step-0000010", run / "checkpoints" / "step-0000012")
+    assert [moment.step for moment in kept_moments(run)] == [0, 5, 7, 10, 12]
+    assert [moment.step for moment in kept_moments(run, 20)] == [0, 5, 10, 12]
+    shutil.rmtree(run / "moments")
+    assert [moment.step for moment in kept_moments(run, 20)] == [5, 7, 10, 12]
+
+
 def test_what_is_not_whole_or_leads_elsewhere_is_no_moment(kept_run: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(kept_run / "moments", run / "moments")

@@ -32,7 +32,8 @@ def checkpoint_paths(folder: Path) -> list[Path]:
 def kept_moments(run: Path, most: int | None = None) -> list[Moment]:
     """The moments of a run, oldest first; at most so many, evenly spread, the first and the last among them.
 
-    A link that leads out of the run is none of them.
+    Of those that are to be few, what happened to be saved stands back where moments were asked for. A link that leads
+    out of the run is none of them.
     """
     found: dict[int, Moment] = {}
     home = run.resolve()
@@ -44,6 +45,9 @@ def kept_moments(run: Path, most: int | None = None) -> list[Moment]:
                 before = found.get(step, Moment(step, folder))
                 found[step] = Moment(step, before.folder, (*before.names, *([name] if name else [])))
     moments = [found[step] for step in sorted(found)]
+    if most is not None and any(moment.folder.parent.name == MOMENTS for moment in moments):
+        saved = [moment for moment in moments[:-1] if moment.folder.parent.name == CHECKPOINTS and not moment.names]
+        moments = [moment for moment in moments if moment not in saved]
     if most is None or len(moments) <= most:
         return moments
     return [moments[round(place * (len(moments) - 1) / max(1, most - 1))] for place in range(most)]
