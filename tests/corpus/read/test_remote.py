@@ -177,6 +177,81 @@ def test_a_store_that_does_not_answer_is_one_line(nobody: None, address: str) ->
     assert len(str(caught.value)) < 300
 
 
+class ListOfGoogle(BaseHTTPRequestHandler):
+    """The list of a bucket, as Google's storage gives it; of a single object it knows nothing."""
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        path, _, query = self.path.partition("?")
+        listing = path == "/storage/v1/b/texts/o"
+        prefix = unquote(dict(part.partition("=")[::2] for part in query.split("&")).get("prefix", ""))
+        dates = dict.fromkeys(("updated", "timeCreated"), "2026-01-01T00:00:00Z")
+        items = [
+            {"kind": "storage#object", "bucket": "texts", "name": name, "size": str(len(content)), **dates}
+            for name, content in FILES.items()
+            if name.startswith(prefix)
+        ]
+        body = json.dumps({"kind": "storage#objects", "items": items} if listing else {"error": {"code": 404}}).encode()
+        self.send_response(200 if listing else 404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def test_files_of_google_s_storage_are_found_with_their_sizes_and_dates(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), ListOfGoogle)
+    Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server.server_address[1]}")
+    remote._store.cache_clear()
+    sources = find_sources(["gs://anonymous@texts/a"])
+    names = ["a/one.jsonl", "a/table.parquet", "a/deep/two.jsonl.gz"]
+    assert [(source.name, source.size) for source in sources] == [
+        (f"gs://anonymous@texts/{name}", len(FILES[name])) for name in names
+    ]
+    assert {source.version for source in sources} == {"1767225600000000000"}
+    remote._store.cache_clear()
+    server.shutdown()
+    server.server_close()
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """Whoever asks may not."""
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        body = b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
+        self.send_response(403)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    do_HEAD = do_GET
+
+
+def test_a_store_that_refuses_is_one_line_with_what_to_give_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
+    Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    for name, value in {"AWS_ENDPOINT_URL": url, "AWS_REGION": "us-east-1", "STORAGE_EMULATOR_HOST": url}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    remote._store.cache_clear()
+    for address, remedy in {
+        "s3://texts/a.txt": "set AWS_ACCESS_KEY_ID and",
+        "gs://anonymous@texts/a.txt": "set GOOGLE_APP",
+    }.items():
+        with pytest.raises(BadInput, match=f"^{address}: no access; {remedy}"):
+            find_sources([address])
+    remote._store.cache_clear()
+    server.shutdown()
+    server.server_close()
+
+
 def test_a_network_that_fails_in_a_file_is_no_end_of_it_and_the_same_command_goes_on(
     s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

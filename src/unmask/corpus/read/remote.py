@@ -27,7 +27,7 @@ ADDRESS = re.compile(r"(s3|gs|hf):/+(anonymous@)?(.+)")  # as a path, it has los
 BLOCK = 4 << 20  # bytes that are asked for at a time
 SECONDS = 20  # that a connection may take, and after which a store that does not answer is given up
 REFUSED = re.compile(r"ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE|PERMISSION_DENIED|UNAUTHENTICATED|OAuth2|HTTP 40[13]")
-MISSING = re.compile(r"NO_SUCH_(BUCKET|KEY)|RESOURCE_NOT_FOUND|NOT_FOUND|HTTP 404|Path does not exist", re.IGNORECASE)
+MISSING = re.compile(r"NO_SUCH_(BUCKET|KEY)|RESOURCE_NOT_FOUND|NOT.FOUND|HTTP 404|Path does not exist", re.IGNORECASE)
 CREDENTIALS = {
     "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or AWS_PROFILE), or give s3://anonymous@… if all may read",
     "gs": "set GOOGLE_APPLICATION_CREDENTIALS (gcloud auth application-default login), or give gs://anonymous@… "
@@ -125,10 +125,11 @@ def is_remote(name: str) -> bool:
 
 def find_remote(address: str) -> tuple[str, list[RemoteFile]]:
     """The address as it is written, and the files that it stands for, in order: one, those of a folder or of a glob."""
-    scheme, store, path = _place(address)
+    scheme, path = _parsed(address)
     written = _written(address, path)
     files: list[RemoteFile] = []
     with suppress(FileNotFoundError), _explained(written, scheme):
+        store = _store_of(address)
         if has_magic(path):
             parts = path.split("/")
             fixed = "/".join(parts[: next(n for n, part in enumerate(parts) if has_magic(part))])
@@ -158,9 +159,9 @@ def remote_name(address: str, file: RemoteFile) -> str:
 
 def open_remote(name: str, block: int = BLOCK) -> io.BufferedReader:
     """The bytes of a file, from any place on, asked for in blocks."""
-    scheme, store, path = _place(name)
+    scheme, path = _parsed(name)
     with _explained(name, scheme):
-        return io.BufferedReader(RemoteBytes(store.open(path), name, scheme), block)
+        return io.BufferedReader(RemoteBytes(_store_of(name).open(path), name, scheme), block)
 
 
 class RemoteBytes(io.RawIOBase):
@@ -197,12 +198,17 @@ class RemoteBytes(io.RawIOBase):
         super().close()
 
 
-def _place(address: str) -> tuple[str, Store, str]:
+def _parsed(address: str) -> tuple[str, str]:
+    """The scheme and the path of an address."""
     match = ADDRESS.fullmatch(address)
     assert match is not None
-    scheme, anonymous, path = match.groups()
-    with _explained(address, scheme):
-        return scheme, _store(scheme, anonymous is not None, path.partition("/")[0]), path.rstrip("/")
+    return match[1], match[3].rstrip("/")
+
+
+def _store_of(address: str) -> Store:
+    match = ADDRESS.fullmatch(address)
+    assert match is not None
+    return _store(match[1], match[2] is not None, match[3].partition("/")[0])
 
 
 def _written(address: str, path: str) -> str:

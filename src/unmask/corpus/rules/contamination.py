@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unmask.corpus.overlap import RUN, SHORTEST, Runs
-from unmask.corpus.read.byte_reader import open_source
+from unmask.corpus.read.byte_reader import open_bytes, open_source
 from unmask.corpus.read.find import COMPRESSIONS, TextSource, find_sources
 from unmask.corpus.read.reader import read_source
 from unmask.corpus.rules.figures import CHARACTER
@@ -138,7 +138,10 @@ def held_out_items(paths: tuple[str, ...], digest: str) -> HeldOutItems:
 
 def items_digest(paths: Sequence[str]) -> str:
     """What the files of items are told by."""
-    sums = [hashlib.sha256(Path(source.name).read_bytes()).hexdigest() for source in _item_files(paths)]
+    sums = []
+    for source in _item_files(paths):
+        with open_bytes(source.name) as file:
+            sums.append(hashlib.sha256(file.read()).hexdigest())
     return hashlib.sha256(" ".join(sums).encode()).hexdigest()
 
 

@@ -39,6 +39,7 @@ alone, so it stays there when documents are added.
 | `tokenizer/` | the tokenizer, for `AutoTokenizer.from_pretrained` of transformers 4.57 and 5 |
 | `train/`, `valid/` | the same documents in the same order, as tokens |
 | `train/counts.npy` | how often each token id occurs in `train` |
+| `sources.json` | the files it was made of, with their sizes and dates, by which `--add` tells new ones |
 {marked}| `quarantine.jsonl` | what could not be read: file, line and reason; absent when there was nothing |
 | `removed.parquet` | what was left out: place, step, and what was kept instead; absent when there was nothing |
 | `collocations.txt`, `entities.txt` | what belongs together, once a training has mined it: yours to edit |
