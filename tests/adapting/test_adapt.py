@@ -22,7 +22,7 @@ DOMAIN = "the tenant shall pay the rent to the landlord on the first day of the 
 @pytest.fixture(scope="module")
 def start(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("start") / "run"
-    unmask.pretrain(data, out=out, recipe="tiny", steps=12)
+    unmask.pretrain(data, out=out, recipe="tiny", steps=12, keep_moments=True)
     return out
 
 
@@ -79,6 +79,22 @@ def test_its_report_shows_the_trade_off_and_what_it_makes_of_the_domain(adapted:
     assert {each.term for each in adapted.neighbours} & {"tenant", "landlord", "lease", "clause"}
     for fill in adapted.fills:
         assert "[MASK]" in fill.text and len(fill.before) == len(fill.after) == 3 and fill.text in page
+
+
+def test_what_was_trained_and_adapted_shows_held_out_sentences_as_it_fills_them(
+    start: Path, adapted: unmask.Adapted
+) -> None:
+    fills = json.loads((start / "fills.json").read_text(encoding="utf-8"))
+    steps = [moment["step"] for moment in fills["moments"]]
+    assert steps[0] == 0 and steps[-1] == 12 and len(steps) == 11
+    sentence = fills["sentences"][0]
+    (begin, end), text = sentence["words"][2], sentence["text"]
+    for at, step in ((0, 0), (-1, 12)):
+        (filled,) = unmask.fill(start, text[:begin] + "[MASK]" + text[end:], step=step)
+        assert sentence["fills"][at][2][0][0] == filled.blanks[0][0].token
+    assert unmask.fill(start, "The [MASK] sees.", step=12)[0].blanks == unmask.fill(start, "The [MASK] sees.")[0].blanks
+    for run in (start, adapted.path):
+        assert 'class="filled"' in (run / "report.html").read_text(encoding="utf-8")
 
 
 def test_nothing_may_be_forgotten_is_the_start_or_better(start: Path, domain: Path, data: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from rich.markup import escape
 
 from unmask.errors import BadInput
 from unmask.files import write_text
-from unmask.inference.contexts import word_spans
+from unmask.inference.contexts import evenly, word_spans
 from unmask.inference.fill import fill_blanks
 from unmask.inference.moments import MomentModels
 from unmask.progress import say, task
@@ -33,8 +33,8 @@ SENTENCES = 20
 MOMENTS = 11  # the start and ten tenths
 GUESSES = 5
 SAMPLE = 400_000  # characters of held-out text that sentences are looked for in
-LENGTH = (24, 110)  # characters of a sentence
-WORDS = (5, 14)  # in it
+LENGTH = (24, 220)  # characters of a sentence
+WORDS, LONG = (5, 14), 30  # in it, and at the most where there are no shorter ones
 LONGEST = 24  # characters of a candidate that is shown
 SHARE, SECONDS = 0.02, (2.0, 60.0)  # of the training that it may take, but so many seconds at the least and the most
 ASKED = 20.0  # at the least, where moments were asked for
@@ -79,7 +79,7 @@ def _write(run: Path, data: Dataset, trained_seconds: float) -> None:
 
 
 def held_out_sentences(data: Dataset) -> list[Sentence]:
-    """Sentences from all over the held-out text, of a few words each: the same each time."""
+    """Sentences from all over the held-out text, of a few words each where there are such: the same each time."""
     fewest, most = LENGTH
     texts = [
         each
@@ -88,10 +88,11 @@ def held_out_sentences(data: Dataset) -> list[Sentence]:
         if fewest <= len(each) <= most and each.endswith(COMPLETE) and each.isprintable() and "[" not in each
     ]
     texts = list(dict.fromkeys(texts))
-    chosen = texts[:: max(1, len(texts) // (4 * SENTENCES))]  # those with too many words are left out of these
+    chosen = texts[:: max(1, len(texts) // (8 * SENTENCES))]  # those with too many words are left out of these
     rows = encode(data.tokenizer(), chosen, offsets=True)
     found = [Sentence(text, tuple(word_spans(text, row))) for text, row in zip(chosen, rows, strict=True)]
-    return [each for each in found if WORDS[0] <= len(each.words) <= WORDS[1]][:SENTENCES]
+    short = [each for each in found if WORDS[0] <= len(each.words) <= WORDS[1]]
+    return evenly(short or [each for each in found if WORDS[0] <= len(each.words) <= LONG], SENTENCES)
 
 
 def _filled(models: MomentModels, sentences: Sequence[Sentence], deadline: float, step: Any) -> dict[str, Any]:
