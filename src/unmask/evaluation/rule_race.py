@@ -63,7 +63,7 @@ def race_rules(
         sample.append(_Judged(document.text, text, drops))
 
     tried = try_request(sources, request, on_document=keep, **reading)
-    held_out = _held_out(sample)
+    held_out = _measured_documents(sample)
     names = [rule.name for rule in tried.rules if rule.dropped >= LEAST * tried.documents][:RULES]
     rows: list[TrainedSample] = []
     with tempfile.TemporaryDirectory(prefix="unmask-rules-") as place, task("Models", total=2 + len(names)) as step:
@@ -95,7 +95,7 @@ def _vocabulary_size(texts: list[str]) -> int | None:
     return VOCABULARY if sum(map(len, texts)) > 200 * VOCABULARY else None
 
 
-def _held_out(sample: Sequence[_Judged]) -> Flags:
+def _measured_documents(sample: Sequence[_Judged]) -> Flags:
     """Which documents are measured on: some that all rules keep, the same each time."""
     texts = pa.array([each.after for each in sample], pa.large_string())
     digests = np.frombuffer(b"".join(digest_texts(texts).to_pylist()), dtype=">u8").astype(np.uint64).reshape(-1, 2)

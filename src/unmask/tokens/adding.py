@@ -194,9 +194,9 @@ def _merge(dataset: Dataset, folder: Path, corpus: CollectedCorpus, settings: Pr
     news = {**vars(corpus), "tokens": tokens, "languages_told": corpus.languages}
     for name in SUMMED:
         if news[name]:
-            facts[name] = _sum(facts.get(name, {}), news[name])
+            facts[name] = _summed_counts(facts.get(name, {}), news[name])
     if spans:
-        facts["spans"] = {split: _sum(facts["spans"][split], spans[split]) for split in SPLITS}
+        facts["spans"] = {split: _summed_counts(facts["spans"][split], spans[split]) for split in SPLITS}
     if corpus.leak:
         facts["leak"] = asdict(corpus.leak)
     if corpus.decontaminated:
@@ -204,19 +204,19 @@ def _merge(dataset: Dataset, folder: Path, corpus: CollectedCorpus, settings: Pr
     return facts
 
 
-def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+def _summed_counts(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
 
 
 def _sum_input(facts: Mapping[str, Any], corpus: CollectedCorpus) -> dict[str, Any]:
-    encodings = _sum(facts.get("encodings", {}), corpus.encodings)
+    encodings = _summed_counts(facts.get("encodings", {}), corpus.encodings)
     return {
         **facts,
         "files": facts["files"] + corpus.files,
         "bytes": facts["bytes"] + corpus.bytes_read,
         "fingerprint": corpus.fingerprint,
         "pages_without_text": facts["pages_without_text"] + corpus.pages_without_text,
-        "passed_over": _sum(facts["passed_over"], corpus.passed_over),
+        "passed_over": _summed_counts(facts["passed_over"], corpus.passed_over),
         **({"encodings": encodings} if encodings else {}),
     }
 

@@ -75,13 +75,13 @@ def s3() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in settings.items():
             patch.setenv(name, value)
-        remote._store.cache_clear()
+        remote._connected_store.cache_clear()
         client = boto3.client("s3")
         client.create_bucket(Bucket="texts")
         for key, content in FILES.items():
             client.put_object(Bucket="texts", Key=key, Body=content)
         yield client
-        remote._store.cache_clear()
+        remote._connected_store.cache_clear()
     server.stop()
 
 
@@ -164,9 +164,9 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:9")
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr(remote, "SECONDS", 1)
-    remote._store.cache_clear()
+    remote._connected_store.cache_clear()
     yield
-    remote._store.cache_clear()
+    remote._connected_store.cache_clear()
 
 
 @pytest.mark.parametrize("address", ["s3://texts/a", "gs://anonymous@texts/a", "hf://datasets/org/texts"])
@@ -204,14 +204,14 @@ def test_files_of_google_s_storage_are_found_with_their_sizes_and_dates(monkeypa
     server = ThreadingHTTPServer(("127.0.0.1", 0), ListOfGoogle)
     Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server.server_address[1]}")
-    remote._store.cache_clear()
+    remote._connected_store.cache_clear()
     sources = find_sources(["gs://anonymous@texts/a"])
     names = ["a/one.jsonl", "a/table.parquet", "a/deep/two.jsonl.gz"]
     assert [(source.name, source.size) for source in sources] == [
         (f"gs://anonymous@texts/{name}", len(FILES[name])) for name in names
     ]
     assert {source.version for source in sources} == {"1767225600000000000"}
-    remote._store.cache_clear()
+    remote._connected_store.cache_clear()
     server.shutdown()
     server.server_close()
 
@@ -240,14 +240,14 @@ def test_a_store_that_refuses_is_one_line_with_what_to_give_it(monkeypatch: pyte
     for name, value in {"AWS_ENDPOINT_URL": url, "AWS_REGION": "us-east-1", "STORAGE_EMULATOR_HOST": url}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    remote._store.cache_clear()
+    remote._connected_store.cache_clear()
     for address, remedy in {
         "s3://texts/a.txt": "set AWS_ACCESS_KEY_ID and",
         "gs://anonymous@texts/a.txt": "set GOOGLE_APP",
     }.items():
         with pytest.raises(BadInput, match=f"^{address}: no access; {remedy}"):
             find_sources([address])
-    remote._store.cache_clear()
+    remote._connected_store.cache_clear()
     server.shutdown()
     server.server_close()
 
@@ -366,9 +366,9 @@ def hub() -> Iterator[str]:
         patch.setattr(constants, "ENDPOINT", url)
         patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}")
         patch.setattr(constants, "HF_HUB_OFFLINE", False)
-        remote._store.cache_clear()
+        remote._connected_store.cache_clear()
         yield url
-        remote._store.cache_clear()
+        remote._connected_store.cache_clear()
     server.shutdown()
     server.server_close()
 

@@ -1,6 +1,6 @@
 """What a server answered, as a web archive keeps it: status, header and body, with the body's wrapping taken off.
 
-In: the bytes of an HTTP response. Out: an `Answer`. A body may be in chunks and compressed; it is unpacked within the
+In: the bytes of an HTTP response. Out: an `HttpAnswer`. A body may be in chunks and compressed; it is unpacked within the
 bounds that pages have. What cannot be read is a ValueError that says why.
 """
 
@@ -19,7 +19,7 @@ WINDOWS = {"gzip": 31, "x-gzip": 31, "deflate": 15}  # bits, as zlib wants them
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """An HTTP response."""
 
     status: int
@@ -49,7 +49,7 @@ class Answer:
         return data
 
 
-def read_answer(block: bytes) -> Answer:
+def read_answer(block: bytes) -> HttpAnswer:
     """The response that a record holds."""
     head, _, payload = block.partition(b"\r\n\r\n")
     status_line, _, lines = head.partition(b"\r\n")
@@ -61,7 +61,7 @@ def read_answer(block: bytes) -> Answer:
         name, colon, value = line.partition(":")
         if colon and name.strip():
             header[name.strip()] = value.strip()
-    return Answer(int(rest[:3]), header, payload)
+    return HttpAnswer(int(rest[:3]), header, payload)
 
 
 def _joined_chunks(data: bytes) -> bytes:

@@ -125,10 +125,10 @@ def is_remote(name: str) -> bool:
 
 def find_remote(address: str) -> tuple[str, list[RemoteFile]]:
     """The address as it is written, and the files that it stands for, in order: one, those of a folder or of a glob."""
-    scheme, path = _parsed(address)
+    scheme, path = _scheme_and_path(address)
     written = _written(address, path)
     files: list[RemoteFile] = []
-    with suppress(FileNotFoundError), _explained(written, scheme):
+    with suppress(FileNotFoundError), _refusals_in_a_line(written, scheme):
         store = _store_of(address)
         if has_magic(path):
             parts = path.split("/")
@@ -159,8 +159,8 @@ def remote_name(address: str, file: RemoteFile) -> str:
 
 def open_remote(name: str, block: int = BLOCK) -> io.BufferedReader:
     """The bytes of a file, from any place on, asked for in blocks."""
-    scheme, path = _parsed(name)
-    with _explained(name, scheme):
+    scheme, path = _scheme_and_path(name)
+    with _refusals_in_a_line(name, scheme):
         return io.BufferedReader(RemoteBytes(_store_of(name).open(path), name, scheme), block)
 
 
@@ -188,7 +188,7 @@ class RemoteBytes(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer with what comes from here on."""
-        with _explained(self._name, self._scheme):
+        with _refusals_in_a_line(self._name, self._scheme):
             return int(self._content.readinto(buffer))
 
     def close(self) -> None:
@@ -198,7 +198,7 @@ class RemoteBytes(io.RawIOBase):
         super().close()
 
 
-def _parsed(address: str) -> tuple[str, str]:
+def _scheme_and_path(address: str) -> tuple[str, str]:
     """The scheme and the path of an address."""
     match = ADDRESS.fullmatch(address)
     assert match is not None
@@ -208,7 +208,7 @@ def _parsed(address: str) -> tuple[str, str]:
 def _store_of(address: str) -> Store:
     match = ADDRESS.fullmatch(address)
     assert match is not None
-    return _store(match[1], match[2] is not None, match[3].partition("/")[0])
+    return _connected_store(match[1], match[2] is not None, match[3].partition("/")[0])
 
 
 def _written(address: str, path: str) -> str:
@@ -219,7 +219,7 @@ def _written(address: str, path: str) -> str:
 
 
 @cache
-def _store(scheme: str, anonymous: bool, bucket: str) -> Store:
+def _connected_store(scheme: str, anonymous: bool, bucket: str) -> Store:
     if scheme == "hf":
         return HubStore()
     from pyarrow import fs
@@ -268,7 +268,7 @@ def _pattern(path: str) -> re.Pattern[str]:
 
 
 @contextmanager
-def _explained(name: str, scheme: str) -> Iterator[None]:
+def _refusals_in_a_line(name: str, scheme: str) -> Iterator[None]:
     """Turn what a store refuses, and a network that fails, into one line that names the file."""
     try:
         with hub_allowed() if scheme == "hf" else nullcontext():
@@ -286,7 +286,7 @@ def _explained(name: str, scheme: str) -> Iterator[None]:
         if type(error).__name__ == "OfflineModeIsEnabled":
             raise BadInput(f"{name}: HF_HUB_OFFLINE is set; unset it to read from the hub") from error
         raise Unreachable(
-            f"{name}: cannot be reached ({_reason(error)}); the same command goes on with what was not read yet"
+            f"{name}: cannot be reached ({_store_reason(error)}); the same command goes on with what was not read yet"
         ) from error
 
 
@@ -296,7 +296,7 @@ def _of_store(error: Exception) -> bool:
     return isinstance(error, OSError | ValueError) or bool(modules & {"huggingface_hub", "httpx", "httpx2", "pyarrow"})
 
 
-def _reason(error: Exception) -> str:
+def _store_reason(error: Exception) -> str:
     """What a store says, without what it says to its makers."""
     first = str(error).strip().partition("\n")[0] or type(error).__name__
     details = re.search(r"(curlCode: \d+, [^;]*|CURL error \[\d+\]=[^{]*?(?= error_info|$))", first)

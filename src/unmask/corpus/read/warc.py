@@ -20,7 +20,7 @@ from itertools import count
 from unmask.corpus.read.byte_reader import CHUNK, RATIO, UNSUSPECTED, unpack_zlib
 from unmask.corpus.read.find import TextSource
 from unmask.corpus.read.formats import ROW, Malformed, PassedOver, Record, cut_long_text
-from unmask.corpus.read.http_message import Answer, read_answer
+from unmask.corpus.read.http_message import HttpAnswer, read_answer
 from unmask.corpus.read.prose import page_documents
 
 MEMBER = b"\x1f\x8b\x08"  # how a gzip member begins
@@ -73,40 +73,42 @@ def read_warc(content: io.BufferedReader, source: TextSource, field: str) -> Ite
             break
         yield from before
         before, whole = [], True
-        yield from _documents(record, source, number)
+        yield from _record_documents(record, source, number)
     if before:
         yield Malformed(source.name, 0, f"not a web archive, or damaged: {before[0].reason}")
 
 
-def _documents(record: WarcRecord, source: TextSource, number: int) -> Iterator[Record]:
+def _record_documents(record: WarcRecord, source: TextSource, number: int) -> Iterator[Record]:
     kind = record.fields.get("warc-type", "").lower()
     if kind == "conversion" or (kind == "resource" and record.content_type == "text/plain"):
-        yield from _plain(record.block, None, record, source, number)
+        yield from _plain_text(record.block, None, record, source, number)
     elif kind == "resource" and record.content_type in PAGES:
-        yield from _page(record.block, None, record, source, number)
+        yield from _html_page(record.block, None, record, source, number)
     elif kind == "response" and record.content_type == "application/http":
-        yield from _answered(record, source, number)
+        yield from _server_documents(record, source, number)
     elif kind not in ABOUT_PAGES:
         yield PassedOver(source.name, record.content_type if kind == "resource" else kind or "no type", number)
 
 
-def _answered(record: WarcRecord, source: TextSource, number: int) -> Iterator[Record]:
+def _server_documents(record: WarcRecord, source: TextSource, number: int) -> Iterator[Record]:
     """The page that a server gave."""
     try:
-        answer: Answer = read_answer(record.block)
+        answer: HttpAnswer = read_answer(record.block)
         if answer.status != 200:
             yield PassedOver(source.name, f"status {answer.status}", number)
         elif answer.content_type in PAGES:
-            yield from _page(answer.body(), answer.charset, record, source, number)
+            yield from _html_page(answer.body(), answer.charset, record, source, number)
         elif answer.content_type == "text/plain":
-            yield from _plain(answer.body(), answer.charset, record, source, number)
+            yield from _plain_text(answer.body(), answer.charset, record, source, number)
         else:
             yield PassedOver(source.name, answer.content_type or "no type", number)
     except ValueError as error:
         yield Malformed(source.name, number, str(error), record.address)
 
 
-def _plain(data: bytes, charset: str | None, record: WarcRecord, source: TextSource, number: int) -> Iterator[Record]:
+def _plain_text(
+    data: bytes, charset: str | None, record: WarcRecord, source: TextSource, number: int
+) -> Iterator[Record]:
     """A text, in the encoding that its server says; what a crawler converted is UTF-8."""
     try:
         yield from cut_long_text(data.decode(charset or "utf-8-sig"), source.name, number)
@@ -114,7 +116,9 @@ def _plain(data: bytes, charset: str | None, record: WarcRecord, source: TextSou
         yield Malformed(source.name, number, f"not {charset or 'UTF-8'} ({error})", record.address)
 
 
-def _page(data: bytes, charset: str | None, record: WarcRecord, source: TextSource, number: int) -> Iterator[Record]:
+def _html_page(
+    data: bytes, charset: str | None, record: WarcRecord, source: TextSource, number: int
+) -> Iterator[Record]:
     for each in page_documents(data, source, line=number, charset=charset):
         yield Malformed(each.source, each.line, each.reason, record.address) if isinstance(each, Malformed) else each
 

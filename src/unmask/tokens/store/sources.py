@@ -23,14 +23,14 @@ SOURCES = "sources.json"
 
 def source_states(sources: Sequence[TextSource]) -> dict[str, list[Any]]:
     """The state of each file by its name; standard input is never known."""
-    return {_name(source.name): _state(source) for source in sources if source.format != "stdin"}
+    return {_name(source.name): _file_state(source) for source in sources if source.format != "stdin"}
 
 
 def _name(name: str) -> str:
     return name.encode(errors="backslashreplace").decode()
 
 
-def _state(source: TextSource) -> list[Any]:
+def _file_state(source: TextSource) -> list[Any]:
     if source.length is not None:
         return [source.length, source.version]
     try:
