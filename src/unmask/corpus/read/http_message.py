@@ -1,7 +1,7 @@
 """What a server answered, as a web archive keeps it: status, header and body, with the body's wrapping taken off.
 
-In: the bytes of an HTTP response. Out: an `HttpAnswer`. A body may be in chunks and compressed; it is unpacked within the
-bounds that pages have. What cannot be read is a ValueError that says why.
+In: the bytes of an HTTP response. Out: an `HttpAnswer`. A body may be in chunks and compressed; it is unpacked within
+the bounds that pages have. What cannot be read is a ValueError that says why.
 """
 
 from __future__ import annotations
