@@ -21,6 +21,7 @@ from unmask.console.documents import document_counts
 from unmask.console.hiding import draw_shown
 from unmask.evaluation.intrinsic import evaluate
 from unmask.inference.fill import fill_blanks
+from unmask.inference.held_out_fills import write_fills
 from unmask.inference.show import show_text
 from unmask.models.load import LoadedModel, load_model
 from unmask.pretraining.pretrain import Pretraining, pretrain
@@ -69,7 +70,7 @@ def demo(out: Path, minutes: float, seed: int) -> Demonstrated:
     model = untrained_model(dataset, plan, seed)
     texts = [blank.text for blank in blanks]
     before = fill_blanks(model, texts, top=5)
-    trained = pretrain(data, run, plan, budget, seed=seed)
+    trained = pretrain(data, run, plan, budget, seed=seed, tell=write_fills)
     evaluated = evaluate(run, data)
     console.print(improvement(run, evaluated))
 
