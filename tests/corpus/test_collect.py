@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -195,14 +196,17 @@ def test_killed_at_any_moments_it_ends_with_the_same_bytes(
     prelude += "collect_corpus = partial(collect_corpus, config=CollectConfig(encoding='latin-1'), part_bytes=8_000,"
     prelude += "engine=Engine(processes=2))"
     seen = []
-    for moment in (0.15, 0.9, 1.2):
+    for moment in (0.05, 0.2, 0.35):
         with start(hostile[0], tmp_path / "corpus", prelude) as process:
             time.sleep(moment)
             process.kill()
-        assert not (tmp_path / "corpus").exists()
+        if (tmp_path / "corpus").exists():  # on a machine that is quicker than that: then it is whole
+            assert contents(tmp_path / "corpus") == contents(whole.path)
+            shutil.rmtree(tmp_path / "corpus")
+            break
         stage = tmp_path / ".corpus.parts"
         seen.append(len([path for path in stage.glob("*") if not path.name.startswith(".")]))
-    assert seen == sorted(seen)
+    assert seen == sorted(seen) and seen
     config = CollectConfig(encoding="latin-1")
     again = collect_corpus(hostile, tmp_path / "corpus", config=config, part_bytes=8_000, engine=Engine(processes=2))
     assert contents(again.path) == contents(whole.path)

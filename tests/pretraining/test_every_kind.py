@@ -33,7 +33,7 @@ from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint, loop
 from unmask.training import session as sessions
 from unmask.training.budget import Budget
-from unmask.training.job import micro_batches_of
+from unmask.training.job import ValidationSample, micro_batches_of
 from unmask.training.observer import Saving
 from unmask.training.optimizer import Optimizing
 from unmask.training.session import Session
@@ -98,7 +98,7 @@ Trains = Callable[..., Trained]
 @pytest.fixture(scope="module", autouse=True)
 def _small_validations() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(sessions, "VALIDATION_TOKENS", (512, 512))
+        monkeypatch.setattr(sessions, "USUAL_SAMPLE", ValidationSample(0.01, 512, 512))
         yield
 
 

@@ -29,7 +29,7 @@ def test_every_option_is_in_the_help_with_what_it_takes_and_what_it_is_for(
 
 def test_options_are_read_from_the_signature() -> None:
     options = {option.name: option for option in options_of(unmask.fill)}
-    own = ["model", "texts", "top", "targets", "pieces", "explain", "on_long"]
+    own = ["model", "texts", "top", "targets", "pieces", "explain", "step", "on_long"]
     assert [*options] == [*own, "field", "out", "device", "precision", "revision", "json"]
     assert (options["model"].kind, options["model"].required, options["model"].positional) == (Path, True, True)
     assert (options["texts"].several, options["texts"].required) == (True, False)

@@ -26,15 +26,18 @@ def test_the_command_serves_until_it_is_stopped(data: Path) -> None:
     env = os.environ | {"UNMASK_KEY": "a key of one's own"}
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as process:
         assert process.stdout is not None
-        serving = json.loads(process.stdout.readline())
-        assert serving["key"] == "a key of one's own" and serving["places"] == {"data": ["hide"]}
-        request = urllib.request.Request(
-            f"{serving['address']}/api/health", headers={"Authorization": f"Bearer {serving['key']}"}
-        )
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            assert json.load(answer)["status"] == "ok"
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        try:
+            serving = json.loads(process.stdout.readline())
+            assert serving["key"] == "a key of one's own" and serving["places"] == {"data": ["hide", "corpus"]}
+            request = urllib.request.Request(
+                f"{serving['address']}/api/health", headers={"Authorization": f"Bearer {serving['key']}"}
+            )
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                assert json.load(answer)["status"] == "ok"
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert (process.returncode, out, err) == (0, b"", b"")
 
 

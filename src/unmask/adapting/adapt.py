@@ -32,7 +32,7 @@ from unmask.tasks.start import weights_digest
 from unmask.tokens.example import NEUTRAL, example_blank
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.load import load_tokenizer
-from unmask.training.job import FinishedRun, Job
+from unmask.training.job import FinishedRun, Job, ValidationSample
 from unmask.training.timetable import Timetable
 
 KIND = "adapt"
@@ -207,7 +207,7 @@ class Adapting:
             tokens_a_step=settings.batch_size * self.length,
             steps_an_epoch=domain.per_epoch / settings.batch_size / (1 - feed.share),
             micro_batches=feed.micro_batches,
-            validation_sample=SAMPLE,
+            sample=ValidationSample(0.0, SAMPLE, SAMPLE),
             cpu_kernels=self.shape.model_type in CPU_KERNELS,
             flags=FLAGS,
             places={"model": str(start.model.resolve()), "data": str(start.data.path.resolve()), **replay},

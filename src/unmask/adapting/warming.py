@@ -20,7 +20,7 @@ from unmask.objectives.text import Export
 from unmask.pretraining.card import export_model
 from unmask.progress import say
 from unmask.tasks.start import weights_digest
-from unmask.training.job import FinishedRun, Job
+from unmask.training.job import FinishedRun, Job, ValidationSample
 from unmask.training.optimizer import Optimizing
 from unmask.training.timetable import Timetable
 
@@ -84,7 +84,7 @@ class Warming(Adapting):
             tokens_a_step=self.settings.batch_size * self.length,
             steps_an_epoch=self.preparer.domain.per_epoch / self.settings.batch_size,
             micro_batches=feed.micro_batches,
-            validation_sample=SAMPLE,
+            sample=ValidationSample(0.0, SAMPLE, SAMPLE),
             cpu_kernels=self.shape.model_type in CPU_KERNELS,
             flags=FLAGS,
         )

@@ -129,7 +129,7 @@ def spread(moments: Sequence[Moment]) -> list[Moment]:
     """Moments so that wherever one stops they are from all over: the first, the middle, the quarters, and so on.
 
     >>> [moment.step for moment in spread([Moment(step, Path()) for step in range(5)])]
-    [0, 2, 3, 1, 4]
+    [0, 2, 1, 3, 4]
     """
     order, halves = list[int](), 1
     while len(order) < len(moments):

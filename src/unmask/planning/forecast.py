@@ -31,7 +31,7 @@ from unmask.training.machine.distributed import ALONE
 from unmask.training.machine.fastest import fastest_precision
 from unmask.training.pacing import VALIDATIONS
 from unmask.training.precision import AUTO
-from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, Session
+from unmask.training.session import USUAL_SAMPLE, Session
 
 CALIBRATION = 5.0  # seconds
 USUAL_STEPS = 1000  # of a run whose length is not known yet: enough for a schedule
@@ -193,8 +193,8 @@ def steps_of(budget: Budget, batch: int, text: int, pace: Pace | None) -> int | 
 
 def validation_seconds(pace: Pace, batch: int, steps: int, *, exact: bool = True) -> float:
     """Seconds that the validations of a run take: each on a share of what is trained on, within bounds if `exact`."""
-    lower, upper = VALIDATION_TOKENS if exact else (0, inf)
-    return VALIDATIONS * min(upper, max(lower, VALIDATION_SHARE * batch * steps)) * pace.a_validated_token
+    tokens = USUAL_SAMPLE.tokens(batch * steps) if exact else USUAL_SAMPLE.share * batch * steps
+    return VALIDATIONS * tokens * pace.a_validated_token
 
 
 def memory_of(cost: Cost, hardware: Hardware) -> dict[str, int]:

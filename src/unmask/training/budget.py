@@ -18,7 +18,7 @@ from unmask.progress import task
 from unmask.training.job import Job
 from unmask.training.machine.distributed import ALONE, World
 from unmask.training.pacing import VALIDATIONS, Clock
-from unmask.training.session import VALIDATION_SHARE, VALIDATION_TOKENS, Session
+from unmask.training.session import USUAL_SAMPLE, Session
 from unmask.training.step import StepOptions, take_step
 
 CALIBRATION_SHARE = 0.01  # of the minutes are spent on finding out how long a step takes
@@ -72,7 +72,8 @@ def steps_for(
     a_token = seconds_a_validated_token(session, world, clock)
     remaining = seconds - (clock() - start) - a_token * session.validation.tokens
     # each step brings its share of the validations with it
-    steps = int(remaining / (a_step + a_token * VALIDATIONS * VALIDATION_SHARE * job.tokens_a_step))
+    sample = job.sample or USUAL_SAMPLE
+    steps = int(remaining / (a_step + a_token * VALIDATIONS * sample.share * job.tokens_a_step))
     return world.agree(max(1, steps))
 
 
@@ -108,6 +109,6 @@ def _median_step(
 def seconds_a_validated_token(session: Session, world: World = ALONE, clock: Clock = time.perf_counter) -> float:
     """What measuring on what is held out takes."""
     start = clock()
-    tokens = min(VALIDATION_TOKENS[0], session.validation.tokens)
+    tokens = min(USUAL_SAMPLE.fewest, session.validation.tokens)
     session.measure(tokens, world)
     return (clock() - start) / max(1, tokens)

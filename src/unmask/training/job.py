@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from torch.nn import Module
 
@@ -159,6 +159,18 @@ class EndingValidator(Validator, Protocol):
         ...
 
 
+class ValidationSample(NamedTuple):
+    """How much of what is held out a validation on the way is measured on."""
+
+    share: float  # tokens for each token that the run is trained on
+    fewest: int
+    most: int
+
+    def tokens(self, trained: int) -> int:
+        """Of a run that is trained on so many."""
+        return min(self.most, max(self.fewest, int(trained * self.share)))
+
+
 @dataclass(frozen=True)
 class FinishedRun:
     """A run that has taken its last step."""
@@ -193,7 +205,7 @@ class Job:
     steps_an_epoch: float
     micro_batches: int  # in a step
     stage_ends: tuple[float, ...] = (1.0,)  # shares of the run up to which steps take alike long
-    validation_sample: int | None = None  # tokens of a validation on the way; if none, a share of what is trained on
+    sample: ValidationSample | None = None  # that is measured on the way; if none, the usual
     skip_spikes: bool = False
     cpu_kernels: bool = False  # whether its layers have a shorter way on a CPU, where bfloat16 may be the faster
     flags: Mapping[str, str] = field(default_factory=dict)  # that the settings are asked for by, by their dotted names

@@ -15,7 +15,7 @@ from torch.nn import Module
 
 from unmask.errors import Damaged
 from unmask.training import checkpoint, health
-from unmask.training.job import EndingValidator, Job, Source, Validator
+from unmask.training.job import EndingValidator, Job, Source, ValidationSample, Validator
 from unmask.training.loop import Position
 from unmask.training.machine.computing import PLAIN, Computing, device_for, force_eager, make_ready
 from unmask.training.machine.distributed import ALONE, World
@@ -25,9 +25,7 @@ from unmask.training.pacing import KEPT, Clock, Pacer
 from unmask.training.precision import FLOAT32, Precision
 from unmask.training.timetable import Timetable
 
-VALIDATION_SHARE = 0.01  # tokens of a validation for each token trained on: about a thirtieth of the time in all
-VALIDATION_TOKENS = (4_096, 65_536)  # at the least and at the most
-
+USUAL_SAMPLE = ValidationSample(0.01, 4_096, 65_536)  # all of them take about a thirtieth of the time
 VALIDATED = "validated"  # in a checkpoint, what a validation that can end the run remembers
 SINGLE_TIMES = 1.6  # as long as in bfloat16 a measurement in float32 lasts; a guess, for minutes to end in time
 
@@ -151,11 +149,8 @@ class Session:
 
     @property
     def sample(self) -> int:
-        """Tokens of a validation: as the job says, or a share of what the run was to train on when it began."""
-        if self.job.validation_sample is not None:
-            return self.job.validation_sample
-        fewest, most = VALIDATION_TOKENS
-        return min(most, max(fewest, int(self.steps * self.job.tokens_a_step * VALIDATION_SHARE)))
+        """Tokens of a validation, by what the run was to train on when it began."""
+        return (self.job.sample or USUAL_SAMPLE).tokens(self.steps * self.job.tokens_a_step)
 
     @property
     def end(self) -> float:
