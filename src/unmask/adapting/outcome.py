@@ -166,7 +166,7 @@ def why_kept(
     said += f" and loses {rise:.3f} in general" if rise > 0 else f" and gains {-rise:.3f} in general"
     if forget is None or kept.share == min(mixtures, key=lambda mixture: mixture.loss).share:
         return said
-    return f"{said}: further would forget more than {forget}"
+    return f"{said}: further would forget more than {forget}; with a larger --replay-share less is forgotten"
 
 
 def read_outcome(run: FinishedRun, start: Path, *, lr: float, forget: float | None) -> Adapted:
