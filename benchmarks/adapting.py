@@ -35,6 +35,7 @@ WAYS: dict[str, Settings] = {
     "start": {},
     "general": {"domain": "general"},
     "adapted": {"replay": True},
+    "more-replay": {"replay": True, "replay_share": 0.25},
     "vocabulary": {"replay": True, "extend": True},
     "no-replay": {},
     "scratch": {},
@@ -67,6 +68,8 @@ def make_model(way: str, run: Path, texts: Mapping[str, Path], models: Path, bud
     given: Settings = {"steps": budget["steps"], "whole_budget": True}
     if settings.get("replay"):
         given |= {"replay": texts["general"], "forget": budget["forget"]}
+    if share := settings.get("replay_share"):
+        given["replay_share"] = share
     if settings.get("extend"):
         given |= {"extend": budget["extend"], "warm_steps": budget["warm_steps"]}
     begun = any((place / sign).exists() for sign in ("run.json", "adapting.json"))
@@ -155,7 +158,7 @@ def main(
         general: General text, or the data that the run was trained on, whose held-out text it has not seen.
         out: Where figures and models are kept.
         task: A folder with train.jsonl, dev.jsonl and test.jsonl of a classification in the domain.
-        only: One of the ways: start, general, adapted, vocabulary, no-replay, scratch.
+        only: One of the ways: start, general, adapted, more-replay, vocabulary, no-replay, scratch.
         steps: Of every way.
         forget: The budget of forgetting, in nats.
         extend: Words to add, for the way vocabulary.
