@@ -43,7 +43,7 @@ Guesses = list[tuple[str, float]]  # of a blank, best first
 
 
 @dataclass(frozen=True)
-class Sentence:
+class HeldOutSentence:
     """A sentence, and where its words start and end."""
 
     text: str
@@ -78,7 +78,7 @@ def _write(run: Path, data: Dataset, trained_seconds: float) -> None:
         write_text(run / FILLS, json.dumps(fills, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
-def held_out_sentences(data: Dataset) -> list[Sentence]:
+def held_out_sentences(data: Dataset) -> list[HeldOutSentence]:
     """Sentences from all over the held-out text, of a few words each where there are such: the same each time."""
     fewest, most = LENGTH
     texts = [
@@ -90,12 +90,12 @@ def held_out_sentences(data: Dataset) -> list[Sentence]:
     texts = list(dict.fromkeys(texts))
     chosen = texts[:: max(1, len(texts) // (8 * SENTENCES))]  # those with too many words are left out of these
     rows = encode(data.tokenizer(), chosen, offsets=True)
-    found = [Sentence(text, tuple(word_spans(text, row))) for text, row in zip(chosen, rows, strict=True)]
+    found = [HeldOutSentence(text, tuple(word_spans(text, row))) for text, row in zip(chosen, rows, strict=True)]
     short = [each for each in found if WORDS[0] <= len(each.words) <= WORDS[1]]
     return evenly(short or [each for each in found if WORDS[0] <= len(each.words) <= LONG], SENTENCES)
 
 
-def _filled(models: MomentModels, sentences: Sequence[Sentence], deadline: float, step: Any) -> dict[str, Any]:
+def _filled(models: MomentModels, sentences: Sequence[HeldOutSentence], deadline: float, step: Any) -> dict[str, Any]:
     """What is filled at each moment there is time for; of a slow model fewer sentences too."""
     *earlier, last = models.moments
     found: dict[int, tuple[Moment, list[list[Guesses]]]] = {}
@@ -139,7 +139,7 @@ def spread(moments: Sequence[Moment]) -> list[Moment]:
     return [moments[place] for place in order]
 
 
-def _fill_words(model: Any, sentences: Sequence[Sentence]) -> list[list[Guesses]]:
+def _fill_words(model: Any, sentences: Sequence[HeldOutSentence]) -> list[list[Guesses]]:
     """For each sentence, for each word, what the model says in its place."""
     texts = [text for sentence in sentences for text in sentence.blanked]
     answers = iter(fill_blanks(model, texts, top=GUESSES))

@@ -29,12 +29,11 @@ from unmask.errors import BadInput, Refused
 from unmask.files import SEAL, check_writable, whole_directory
 from unmask.records import SPAN_KINDS
 from unmask.results import Prepared
-from unmask.tokens.advice import next_commands
 from unmask.tokens.data_report import write_data_report
-from unmask.tokens.prepare import PrepareSettings, collect_config, encode_documents, leak_text, span_finders
+from unmask.tokens.prepare import PrepareSettings, collect_config, encode_documents, prepared, span_finders
 from unmask.tokens.store.dataset import SPLITS, Dataset
 from unmask.tokens.store.languages import write_languages
-from unmask.tokens.store.manifest import MANIFEST, fingerprint_of, write_manifest
+from unmask.tokens.store.manifest import MANIFEST, write_manifest
 from unmask.tokens.store.mixture import check_mix, write_mix
 from unmask.tokens.store.readme import data_readme
 from unmask.tokens.store.shards import Growing, write_array
@@ -97,31 +96,8 @@ def add_files(
         (folder / "README.md").write_text(data_readme(facts), encoding="utf-8")
         write_sources_file(folder, {**known, **source_states(new)})
         manifest = write_manifest(folder, facts)
-    return Prepared(
-        path=data,
-        files=corpus.files,
-        bytes_read=corpus.bytes_read,
-        counts=corpus.counts,
-        earlier={split: dataset.manifest["counts"][split] for split in SPLITS},
-        tokenizer=settings.tokenizer,
-        vocabulary=facts["vocabulary"],
-        tokens=facts["tokens"],
-        spans=facts.get("spans", {}),
-        pages_without_text=corpus.pages_without_text,
-        formats=corpus.formats,
-        encodings=corpus.encodings,
-        languages=tuple(facts.get("languages", ())),
-        passed_over=corpus.passed_over,
-        dropped=corpus.dropped,
-        changed=corpus.changed,
-        languages_told=corpus.languages,
-        decontaminated=corpus.decontaminated,
-        near_duplicates=str(corpus.recall) if corpus.recall else None,
-        leak=leak_text(corpus),
-        next=next_commands(data),
-        fingerprint=fingerprint_of(manifest),
-        seconds=perf_counter() - start,
-    )
+    before = {split: dataset.manifest["counts"][split] for split in SPLITS}
+    return prepared(data, settings, corpus, facts, manifest, earlier=before, seconds=perf_counter() - start)
 
 
 def settings_of(manifest: Mapping[str, Any]) -> PrepareSettings:

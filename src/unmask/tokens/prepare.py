@@ -6,7 +6,7 @@ and settings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -143,15 +143,27 @@ def prepare(
         (folder / "README.md").write_text(data_readme(facts), encoding="utf-8")
         write_sources_file(folder, source_states(found))
         manifest = write_manifest(folder, facts)
+    return prepared(out, settings, corpus, facts, manifest, warnings=warnings, seconds=perf_counter() - start)
+
+
+def prepared(
+    path: Path,
+    settings: PrepareSettings,
+    corpus: CollectedCorpus,
+    facts: Mapping[str, Any],
+    manifest: dict[str, Any],
+    **more: Any,
+) -> Prepared:
+    """What is said of a data directory: what was read of its files now, and what its manifest says is in it."""
     return Prepared(
-        path=out,
+        path=path,
         files=corpus.files,
         bytes_read=corpus.bytes_read,
         counts=corpus.counts,
         tokenizer=settings.tokenizer,
         vocabulary=facts["vocabulary"],
-        tokens=tokens,
-        spans=spans,
+        tokens=facts["tokens"],
+        spans=facts.get("spans", {}),
         pages_without_text=corpus.pages_without_text,
         formats=corpus.formats,
         encodings=corpus.encodings,
@@ -163,10 +175,9 @@ def prepare(
         decontaminated=corpus.decontaminated,
         near_duplicates=str(corpus.recall) if corpus.recall else None,
         leak=leak_text(corpus),
-        warnings=warnings,
-        next=next_commands(out),
+        next=next_commands(path),
         fingerprint=fingerprint_of(manifest),
-        seconds=perf_counter() - start,
+        **more,
     )
 
 
