@@ -43,8 +43,8 @@ def held_out_warning(train: int, valid: int) -> str | None:
     """What so few held-out documents mean for the figures measured on them, and what would help.
 
     >>> held_out_warning(700, 8)
-    'only 8 documents are held out: 95 % intervals will be wide, about ±0.44 nats of loss and ±5 points of accuracy; \
-give more text, or --valid 0.09'
+    'only 8 documents are held out: 95 % intervals will be wide, about ±0.44 nats of loss and ±5 points of accuracy, \
+and more where documents are short; give more text, or --valid 0.09'
     """
     if valid >= FEW:
         return None
@@ -61,4 +61,5 @@ give more text, or --valid 0.09'
         f"±{times * LOSS_SPREAD:.2f} nats of loss",
         f"±{100 * times * ACCURACY_SPREAD:.0f} points of accuracy",
     )
-    return f"only {valid} documents are held out: 95 % intervals will be wide, about {loss} and {accuracy}; {remedy}"
+    wide = f"95 % intervals will be wide, about {loss} and {accuracy}, and more where documents are short"
+    return f"only {valid} documents are held out: {wide}; {remedy}"
