@@ -6,6 +6,7 @@ In: a result of `unmask.results`. Out: its page.
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -19,6 +20,7 @@ from unmask.results import Collocated, Prepared, Verified
 from unmask.runs.commands import quoted_path, train_command
 
 BEST = 30  # collocations that are shown
+REASONS, LOOKED_THROUGH = 3, 10_000  # that are shown, and lines they are looked for in
 
 
 def draw_prepared(result: Prepared) -> RenderableType:
@@ -61,13 +63,15 @@ def _notice(line: str) -> RenderableType:
 
 
 def _first_malformed(quarantine: Path) -> list[RenderableType]:
-    """Why the first malformed line was left out: often the others were for the same reason."""
+    """Why the first malformed line was left out, and the first that was left out for another reason, and another."""
     if not quarantine.is_file():
         return []
+    firsts: dict[str, str] = {}  # by their reasons without what is in brackets, which tells where
     with quarantine.open(encoding="utf-8") as file:
-        first = json.loads(file.readline())
-    place = f"{first['source']}:{first['line']}" if first["line"] else first["source"]
-    return [_notice(f"first malformed  {place}: {first['reason']}")]
+        for each in map(json.loads, islice(file, LOOKED_THROUGH)):
+            place = f"{each['source']}:{each['line']}" if each["line"] else each["source"]
+            firsts.setdefault(each["reason"].partition(" (")[0], f"first malformed  {place}: {each['reason']}")
+    return [_notice(line) for line in islice(firsts.values(), REASONS)]
 
 
 def draw_verified(result: Verified) -> RenderableType:
