@@ -1,6 +1,7 @@
 """Results for people, at 80 columns and without colour."""
 
 import io
+import json
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -309,3 +310,11 @@ def test_a_comparison_fits_80_columns_and_says_what_is_not_defined_and_what_is_a
     assert max(map(len, long.splitlines())) <= 80 and "…" not in long
     assert ["probe", "punctuation", "F1", "of", "tags", "before", "training", "most", "frequent"] in lines
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_each_reason_for_malformed_lines_is_shown_once_with_its_remedy(tmp_path: Path) -> None:
+    reasons = ["not a pdf (cut)", "not a pdf (cut elsewhere)", "not UTF-8 (byte 4); give --encoding latin-1"]
+    lines = [{"source": f"file{number}", "line": 1, "reason": reason} for number, reason in enumerate(reasons)]
+    (tmp_path / "quarantine.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = " ".join(printed(replace(PREPARED, path=tmp_path)).split())
+    assert "file0:1" in said and "file1" not in said and "--encoding latin-1" in said
