@@ -5,7 +5,7 @@ import unicodedata
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.corpus.clean import clean_texts
@@ -30,6 +30,7 @@ def reference(text: str) -> str:
     return unicodedata.normalize("NFC", "\n".join(line for line in lines if line))
 
 
+@settings(deadline=None)
 @given(texts)
 def test_cleaning_columns_is_cleaning_each_text_by_hand(raw: list[str]) -> None:
     assert clean_texts(pa.array(raw, type=pa.large_string())).to_pylist() == [reference(text) for text in raw]

@@ -22,6 +22,11 @@ RULES: tuple[tuple[str, str], ...] = (
     (r" ?\n[ \n]*", "\n"),
     (r"^[ \n]+|[ \n]+$", ""),
 )
+# What none of the rules would change does not have any of this: one look instead of six.
+UNCLEAN = (
+    r"[\x00-\x09\x0b-\x1f\x7f-\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}]"
+    + (r"|  | \n|\n[ \n]|^[ \n]|[ \n]$")
+)
 
 
 def clean_texts(text: pa.Array) -> pa.Array:
@@ -30,8 +35,11 @@ def clean_texts(text: pa.Array) -> pa.Array:
     >>> clean_texts(pa.array(["\ufeffNai\u0308ve \t café\r\n\n  second\x00 line \n"])).to_pylist()
     ['Naïve café\nsecond line']
     """
+    unclean = pc.match_substring_regex(text, UNCLEAN)
+    some = text.filter(unclean)
     for pattern, replacement in RULES:
-        text = pc.replace_substring_regex(text, pattern=pattern, replacement=replacement)
+        some = pc.replace_substring_regex(some, pattern=pattern, replacement=replacement)
+    text = pc.replace_with_mask(text, unclean, some)
     # Last, because a control character between a letter and its accent keeps the two apart. Arrow's own
     # utf8_normalize decomposes where it should compose (apache/arrow#51225) and is twenty times slower.
     lines = [unicodedata.normalize("NFC", line) for line in text.to_pylist()]

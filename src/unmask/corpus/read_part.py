@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,7 +47,7 @@ DOCUMENTS, REMOVED, DIGESTS = "documents.parquet", "removed.parquet", "digests.b
 QUARANTINE, SUMMARY = "quarantine.jsonl", "summary.json"
 BAND_KEYS, SIZES = "keys.bin", "sizes.bin"  # uint64, N 16: see `near.signatures`; int32, N 2: characters and shingles
 
-Rules = Callable[[str, tuple[Mark, ...]], "Ruling"]
+Rules = Callable[[Sequence[str], Sequence[tuple[Mark, ...]]], "list[Ruling]"]
 
 
 @dataclass(kw_only=True)
@@ -190,7 +190,7 @@ def _ruled(documents: pa.Table, rules: Rules, summary: PartSummary) -> tuple[pa.
     """The documents as the rules leave them, and those that a rule drops as removed."""
     marked = documents["spans"].null_count < len(documents)
     marks = marks_of(documents["spans"]) if marked else [()] * len(documents)
-    rulings = [rules(*row) for row in zip(documents["text"].to_pylist(), marks, strict=True)]
+    rulings = rules(documents["text"].to_pylist(), marks)
     for ruling in rulings:
         summary.changed.update(ruling.changed)
         if ruling.dropped is not None:

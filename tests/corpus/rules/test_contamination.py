@@ -85,11 +85,11 @@ def test_items_are_the_strings_of_json_the_cells_of_tables_and_the_lines_of_text
 def test_a_document_that_contains_an_item_is_dropped_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "test.txt").write_text("The old cat sleeps on the warm mat.\n")
     chosen = choose_rules(decontaminate=(str(tmp_path / "test.txt"),))
-    judge = rules_of(chosen)
-    ruling = judge("He said: the old cat sleeps on the warm mat! And left.", ())
+    texts = ["He said: the old cat sleeps on the warm mat! And left.", "Another old cat sleeps here."]
+    ruling, other = rules_of(chosen)(texts, [(), ()])
     assert ruling.dropped == "decontaminate"
     assert ruling.value == "test.txt:1: the old cat sleeps on the warm mat"
-    assert judge("Another old cat sleeps here.", ()).dropped is None
+    assert other.dropped is None
     (tmp_path / "test.txt").write_text("Other items.\n")
     held_out_items.cache_clear()
     with pytest.raises(BadInput, match="changed while"):

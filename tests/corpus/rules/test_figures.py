@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unmask.corpus.rules.figures import TextFigures, repeated_runs
+from unmask.corpus.rules.units import units_of
 
 few_words = st.lists(st.sampled_from(["a", "bb", "ccc", "dddd", "e1", "22", "..."]), max_size=60)
 
@@ -37,8 +37,9 @@ def published_runs(words: list[str], scale: int = 1) -> dict[int, float]:
 @settings(deadline=None)
 @given(few_words, st.sampled_from([1, 2]))
 def test_repeated_runs_are_those_of_counting_them(words: list[str], scale: int) -> None:
-    lengths = np.array([len(word) for word in words], dtype=np.int64)
-    assert repeated_runs(words, lengths, scale) == pytest.approx(published_runs(words, scale))
+    other, units = units_of(["b b a a b a b a a b", " ".join(words)])  # what another text has counts for nothing
+    shares = repeated_runs([other._replace(unspaced=scale == 2), units._replace(unspaced=scale == 2)])
+    assert shares[1] == pytest.approx(published_runs(words, scale))
 
 
 def test_repeated_runs_of_a_long_text_are_those_of_counting_them() -> None:
@@ -64,6 +65,12 @@ def test_words_stand_between_spaces(words: list[str]) -> None:
     assert figures.words == len(words)
     with_letter = sum(any(map(str.isalpha, word)) for word in words)
     assert figures.words_with_letter == pytest.approx(with_letter / len(words) if words else 1)
+
+
+@given(st.text(alphabet=" \n.ax”。猫Tthebo", max_size=1_400))
+def test_what_the_beginning_has_is_no_more_than_what_the_text_has(text: str) -> None:
+    figures = TextFigures(text)
+    assert figures.first_sentences <= figures.sentences and figures.first_english_words <= figures.english_words
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unmask.corpus.rules.repair import repair_text
+from unmask.corpus.rules.repair import LEAD, SUSPECT, repair_text
 
 GOOD = [
     "“Ça va ?” – «Très bien», répondit-elle, à 20 °C… l’été à l’Œuvre.",
@@ -45,3 +47,9 @@ def test_a_span_is_the_same_words_after_the_repair(words: list[str]) -> None:
     repaired, moved = repair_text(text, tuple(marks))
     assert repaired == repair_text(text)[0]
     assert [repaired[start:end] for start, end, _ in moved] == repaired.split()
+
+
+@given(st.text(alphabet="a ÂÃé€™\x80\x9f\xa0\ufffdя猫â”", max_size=8))
+def test_what_looks_broken_is_found_wherever_it_stands(text: str) -> None:
+    ways = re.compile(f"{LEAD}[^\x00-\x7f]|[ÂÃ] |[\x80-\x9f]|\ufffd")
+    assert (SUSPECT.search(text) is None) == (ways.search(text) is None)

@@ -65,9 +65,13 @@ def _classes() -> NDArray[np.uint8]:
     return classes
 
 
+def powers_of_base(size: int) -> tuple[Hashes, Hashes]:
+    """At least so many powers of a base modulo 2⁶⁴, and their inverses."""
+    return _powers(-(-max(1, size) // GROUP) * GROUP)
+
+
 @lru_cache(maxsize=2)
 def _powers(size: int) -> tuple[Hashes, Hashes]:
-    """The powers of a base modulo 2⁶⁴, and their inverses."""
     inverse = np.uint64(pow(int(BASE), -1, 1 << 64))
     bases = np.full(size, BASE), np.full(size, inverse)
     for base in bases:
@@ -119,7 +123,7 @@ def shingles_of(texts: Sequence[str]) -> Shingles:
 
 
 def _add_group(texts: list[str], hashes: list[Hashes], counts: list[Integers]) -> None:
-    points = characters_of(fold(SEPARATOR.join(texts)))
+    points = characters_of(SEPARATOR.join(map(fold, texts)))  # each by itself, for one that is ASCII is folded at once
     group_hashes, group_counts = runs_of(*words_of(points))
     hashes.append(group_hashes)
     counts.append(group_counts)
@@ -129,11 +133,11 @@ def words_of(points: NDArray[np.uint32]) -> tuple[Hashes, Integers]:
     """The hash of each word of some texts, and where the words of each text end."""
     starts = token_starts(points)
     values = (points.astype(np.uint64) + np.uint64(1)) * (_classes()[points] > 0)
-    powers, inverses = _powers(-(-max(1, len(points)) // GROUP) * GROUP)
+    powers, inverses = powers_of_base(len(points))
     # What is between two words counts nothing, so a word goes as far as the next one begins.
     sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(values * powers[: len(points)])))
     stops = np.append(starts[1:], len(points))
-    words = _mix((sums[stops] - sums[starts]) * inverses[starts])
+    words = mix_bits((sums[stops] - sums[starts]) * inverses[starts])
     separators = np.append(np.flatnonzero(points == 0), len(points))
     return words, np.searchsorted(starts, separators)
 
@@ -154,10 +158,10 @@ def runs_of(words: Hashes, ends: Integers) -> tuple[Hashes, Integers]:
             run = (run * int(ODD) + word) % (1 << 64)
         total[first], whole[first] = run, True
     runs = np.maximum(counts - SHINGLE + 1, (counts > 0).astype(np.int64))
-    return _mix(total[whole]), runs
+    return mix_bits(total[whole]), runs
 
 
-def _mix(values: Hashes) -> Hashes:
+def mix_bits(values: Hashes) -> Hashes:
     """Spread the bits (the end of MurmurHash 3)."""
     values = (values ^ (values >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     values = (values ^ (values >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)

@@ -25,7 +25,7 @@ FEWEST = 20  # documents, of which nothing can be said
 def trusted_limits(texts: Iterable[str], settings: RuleSettings) -> dict[str, Limits]:
     """The limits that good texts keep to, of the rules that are on; the published ones of one that measures none."""
     changed = (change_text(text, (), settings) for text in texts)
-    figures = [TextFigures(text, language="en", removed=removed) for text, _, _, removed in changed]
+    figures = [TextFigures(each.text, language="en", removed=each.removed) for each in changed]
     if len(figures) < FEWEST:
         raise BadInput(f"--like: only {len(figures)} documents are there; give {FEWEST} or more of good text")
     return {

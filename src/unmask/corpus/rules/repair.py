@@ -27,7 +27,8 @@ LEAD = (
     "[\u00a0-\u017f\u0192\u02c6-\u02dd\u0380-\u045f\u0490\u0491\u2010-\u203a\u20ac\u2116-\u2122\u2202-\u2265"
     "\u2500-\u25ff\ufb01\ufb02]"
 )
-SUSPECT = re.compile(f"{LEAD}[^\x00-\x7f]|[ÂÃ] |[\x80-\x9f]|\ufffd")
+# It begins with one set of characters, so that a search runs over those of ASCII without trying each way at each.
+SUSPECT = re.compile(f"[^\x00-\x7f](?:(?<={LEAD})[^\x00-\x7f]|(?<=[ÂÃ]) |(?<=[\x80-\x9f\ufffd]))")
 ALIGNED = 2_000  # characters of a changed stretch within which marks are moved one by one
 
 

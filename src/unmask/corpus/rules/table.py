@@ -25,6 +25,8 @@ class DocumentRule:
     measure: Callable[[TextFigures], float | None]  # none: it cannot be measured of this text
     low: float | None = None
     high: float | None = None
+    at_least: Callable[[TextFigures], float] | None = None  # never above the figure, and quicker to have
+    of_runs: bool = False  # the figure is of repeated runs, which are measured of many texts together
 
     @property
     def limits(self) -> Limits:
@@ -33,13 +35,13 @@ class DocumentRule:
 
 
 def _word_length(figures: TextFigures) -> float | None:
-    return None if figures.unspaced else float(figures.lengths.mean()) if len(figures.units) else 0.0
+    return None if figures.unspaced else figures.units.characters / max(len(figures.units.hashes), 1)
 
 
 def _lines_ended(figures: TextFigures) -> float | None:
     if figures.without_stops:
         return None
-    return figures.line_share(sum(line.endswith(tuple(STOPS)) for line in figures.lines))
+    return figures.line_share(sum(line.endswith(STOPS) for line in figures.lines))
 
 
 def _short_lines(figures: TextFigures) -> float:
@@ -60,7 +62,7 @@ DOCUMENT_RULES: dict[str, DocumentRule] = {
     ),
     "gopher-bullet-lines": DocumentRule(
         "lines that begin with a bullet",
-        lambda f: f.line_share(sum(line.startswith(tuple(BULLETS)) for line in f.lines)),
+        lambda f: f.line_share(sum(line.startswith(BULLETS) for line in f.lines)),
         high=0.9,
     ),
     "gopher-ellipsis-lines": DocumentRule(
@@ -74,6 +76,7 @@ DOCUMENT_RULES: dict[str, DocumentRule] = {
         # The language is told where it matters: of a text without these words.
         lambda f: f.english_words if f.english_words >= 2 or f.language == "en" else None,
         low=2,
+        at_least=lambda f: f.first_english_words,
     ),
     "gopher-duplicate-lines": DocumentRule(
         "lines that stood there before", lambda f: f.line_share(f.duplicate_lines[0]), high=0.3
@@ -81,8 +84,13 @@ DOCUMENT_RULES: dict[str, DocumentRule] = {
     "gopher-duplicate-line-characters": DocumentRule(
         "characters in lines that stood there before", lambda f: f.duplicate_characters, high=0.2
     ),
-    "c4-sentences": DocumentRule("sentences", lambda f: None if f.without_stops else f.sentences, low=5),
-    "c4-lorem-ipsum": DocumentRule("times lorem ipsum", lambda f: f.text.lower().count("lorem ipsum"), high=0),
+    "c4-sentences": DocumentRule(
+        "sentences",
+        lambda f: None if f.without_stops else f.sentences,
+        low=5,
+        at_least=lambda f: f.first_sentences,
+    ),
+    "c4-lorem-ipsum": DocumentRule("times lorem ipsum", lambda f: f.lower.count("lorem ipsum"), high=0),
     "c4-curly-brackets": DocumentRule("curly brackets", lambda f: f.text.count("{"), high=0),
     "fineweb-ended-lines": DocumentRule("lines that end as sentences do", _lines_ended, low=0.12),
     "fineweb-short-lines": DocumentRule(
@@ -93,11 +101,15 @@ DOCUMENT_RULES: dict[str, DocumentRule] = {
     ),
     "fineweb-newlines": DocumentRule("line breaks for each word", lambda f: f.per_word(f.text.count("\n")), high=0.3),
     **{
-        f"gopher-top-{n}-gram": DocumentRule(f"characters in the most frequent run of {n} words", _runs(n), high=high)
+        f"gopher-top-{n}-gram": DocumentRule(
+            f"characters in the most frequent run of {n} words", _runs(n), high=high, of_runs=True
+        )
         for n, high in ((2, 0.2), (3, 0.18), (4, 0.16))
     },
     **{
-        f"gopher-duplicate-{n}-grams": DocumentRule(f"characters in repeated runs of {n} words", _runs(n), high=high)
+        f"gopher-duplicate-{n}-grams": DocumentRule(
+            f"characters in repeated runs of {n} words", _runs(n), high=high, of_runs=True
+        )
         for n, high in ((5, 0.15), (6, 0.14), (7, 0.13), (8, 0.12), (9, 0.11), (10, 0.1))
     },
     "dclm-removed": DocumentRule("words in lines that the rules of dclm took", lambda f: f.removed, high=0.05),

@@ -73,13 +73,13 @@ def try_rules(
     for document in documents:
         language, score = identify(document.text) if identify else (None, None)
         languages.update([language] if language else [])
-        text, _, changed, removed = change_text(document.text, (), settings)
+        text, _, _, changed, removed = change_text(document.text, (), settings)
         figures = TextFigures(text, language=language, identify=identify or identifier(), removed=removed)
         drops: dict[str, float | str | None] = {}
         if settings.languages and language not in settings.languages:
             drops[LANGUAGE] = f"{language} {score:.2f}"
         drops |= {name: value for name, value, _ in beyond_limits(figures, settings.limits)}
-        if settings.decontaminate and (ruling := whole(text, ())).dropped:
+        if settings.decontaminate and (ruling := whole([text], [()])[0]).dropped:
             drops[DECONTAMINATE] = ruling.value
         for name in changed:
             tallies[name].changed += 1
@@ -103,9 +103,8 @@ def _cut_by(name: str, text: str, settings: RuleSettings) -> str:
     if name in ("c4-citations", "personal"):
         stretches = citations(text) if name == "c4-citations" else personal_stretches(text)
         return "\n".join(text[start:end] for start, end, _ in stretches)
-    lines = text.split("\n")
-    goes, _ = lines_to_go(text, lines, settings)
-    return "\n".join(line for line, rule in zip(lines, goes, strict=True) if rule == name)
+    goes, _ = lines_to_go(text, text.lower(), settings)
+    return "\n".join(line for line, rule in zip(text.split("\n"), goes, strict=True) if rule == name)
 
 
 def _names(settings: RuleSettings) -> list[str]:
