@@ -19,9 +19,10 @@ from unmask.console.serving import draw_serving
 from unmask.web.server import bind
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+FACTS = ("health", "metrics")
 
 
-def test_the_command_serves_until_it_is_stopped(data: Path) -> None:
+def test_the_command_has_asked_itself_what_the_first_view_asks_and_serves_until_it_is_stopped(data: Path) -> None:
     line = [sys.executable, "-m", "unmask", "serve", str(data), "--port", "0", "--no-open", "--json"]
     env = os.environ | {"UNMASK_KEY": "a key of one's own"}
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as process:
@@ -29,11 +30,12 @@ def test_the_command_serves_until_it_is_stopped(data: Path) -> None:
         try:
             serving = json.loads(process.stdout.readline())
             assert serving["key"] == "a key of one's own" and serving["places"] == {"data": ["hide", "corpus"]}
-            request = urllib.request.Request(
-                f"{serving['address']}/api/health", headers={"Authorization": f"Bearer {serving['key']}"}
-            )
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                assert json.load(answer)["status"] == "ok"
+            key = {"Authorization": f"Bearer {serving['key']}"}
+            asked = [urllib.request.Request(f"{serving['address']}/api/{name}", headers=key) for name in FACTS]
+            health, metrics = (urllib.request.urlopen(each, timeout=30).read().decode() for each in asked)
+            assert json.loads(health)["status"] == "ok"
+            for route in ("/api/places", "/api/policies", "/api/show", "/api/roll"):
+                assert f'unmask_requests_total{{route="{route}",status="200"}} 1\n' in metrics
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=30)
         finally:

@@ -37,3 +37,15 @@ def test_every_page_and_script_is_served_small_and_asks_nobody_else() -> None:
             assert not re.search(r"https?://(?!www\.w3\.org)|innerHTML|insertAdjacent|document\.write|eval\(", text), (
                 path
             )
+
+
+def test_whatever_the_page_imports_is_named_in_the_page_so_that_nothing_is_waited_for_in_turn() -> None:
+    served = {path: file.content.decode() for path, file in page_files().items()}
+    imported, waiting = set[str](), ["/app.js"]
+    while waiting:
+        module = waiting.pop()
+        for name in re.findall(r"^import .* from '\./(.*)';", served[module], re.M):
+            if f"/{name}" not in imported:
+                imported.add(f"/{name}")
+                waiting.append(f"/{name}")
+    assert {*re.findall(r'rel="modulepreload" href="(.*?)"', served["/"])} == imported and len(imported) > 8

@@ -49,8 +49,8 @@ def serve(*places: Location, port: int = 8765, open: bool = True) -> Iterator[Se
     number = listener.getsockname()[1]
     keys = Keys() if key is None else Keys(key=key)
     app = create_app(gathered, keys, number)
-    warm_up()
     with running(app, listener) as thread:
+        warm_up(number, keys.key, gathered)
         address = f"http://{ADDRESS}:{number}"
         url = f"{address}/?key={keys.ticket}"
         abilities: dict[str, tuple[str, ...]] = {place.id: place.abilities for place in gathered}

@@ -39,7 +39,6 @@ HEADERS = {
 }
 OPEN = {"/style.css"}  # what the page that asks for the key is drawn with
 FORM = 1_024  # bytes of the form with a key
-LET_IN = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/"><title>unmask</title>'
 
 
 @dataclass
@@ -102,7 +101,7 @@ class Guard:
             return await self._exchange(receive)
         given = parse_qs(scope["query_string"].decode("latin-1")).get("key")
         if given and scope["path"] == "/" and self.keys.take_ticket(given[0]):
-            return self._let_in(HTMLResponse(LET_IN))
+            return self._let_in(HTMLResponse(_page("index.html")))
         if not _same(_cookie(headers.get("cookie", ""), self.cookie), self.keys.session):
             used = "that address was opened before, and opens once; " if given else ""
             return self._ask_for_key(scope, used + "a key is needed")
@@ -153,8 +152,11 @@ def _refuse(status: int, why: str) -> Response:
 
 def _key_page(why: str) -> Response:
     """The page that asks for the key."""
-    page = files("unmask.web").joinpath("pages", "key.html").read_text(encoding="utf-8")
-    return HTMLResponse(page.replace("{why}", why[0].upper() + why[1:]), 401)
+    return HTMLResponse(_page("key.html").replace("{why}", why[0].upper() + why[1:]), 401)
+
+
+def _page(name: str) -> str:
+    return files("unmask.web").joinpath("pages", name).read_text(encoding="utf-8")
 
 
 def _with_headers(send: Send) -> Send:

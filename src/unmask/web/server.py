@@ -6,11 +6,13 @@ In: what is served, and the keys. Out: an application, or a server that runs unt
 from __future__ import annotations
 
 import errno
+import json
 import logging
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +33,7 @@ ABOUT = """Models behind HTTP, as `unmask serve` serves them. Send the key as `A
 
 Texts of several requests that wait for the same model are answered together. `GET /api/health` states how much may be
 asked for, and how much is waiting; `GET /api/places` names what is served."""
+WARMING = "The first text in which something is hidden."
 log = logging.getLogger("unmask.web")
 
 
@@ -74,7 +77,7 @@ def _add_refusals(app: FastAPI, places: tuple[Place, ...]) -> None:
     from fastapi import Request
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import JSONResponse
-    from starlette.exceptions import HTTPException
+    from starlette.exceptions import HTTPException as Refusal
 
     from unmask.web.answering import TooSlow
     from unmask.web.batching import Busy
@@ -104,8 +107,8 @@ def _add_refusals(app: FastAPI, places: tuple[Place, ...]) -> None:
         field = ".".join(str(part) for part in first["loc"] if part != "body") or "body"
         return JSONResponse({"error": f"{field}: {first['msg']}"}, 422)
 
-    @app.exception_handler(HTTPException)
-    async def answered(_request: Request, error: HTTPException) -> JSONResponse:
+    @app.exception_handler(Refusal)
+    async def answered(_request: Request, error: Refusal) -> JSONResponse:
         return JSONResponse({"error": str(error.detail).lower()}, error.status_code, error.headers)
 
     @app.exception_handler(Exception)
@@ -129,11 +132,21 @@ def _describe_key(app: FastAPI) -> None:
     app.openapi = described  # type: ignore[method-assign]
 
 
-def warm_up() -> None:
-    """Load what the first question would wait for."""
-    import unmask.inference.model
-    import unmask.inference.rolls
-    import unmask.inference.show  # noqa: F401
+def warm_up(port: int, key: str, places: tuple[Place, ...]) -> None:
+    """Ask the server what its first view will ask: whatever is done for the first time takes longest."""
+    import unmask.inference.model  # noqa: F401  # torch and transformers, which every model needs
+
+    connection = HTTPConnection(ADDRESS, port, timeout=PATIENCE)
+    headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
+    requests: list[tuple[str, dict[str, Any] | None]] = [("/", None), ("/api/places", None), ("/api/policies", None)]
+    if hides := [place.id for place in places if "hide" in place.abilities][:1]:
+        question = {"model": hides[0], "text": WARMING}
+        requests += [("/api/show", question | {"all": True}), ("/api/roll", question | {"rolls": 2})]
+    with suppress(OSError, HTTPException), closing(connection):  # whoever asks is told what is wrong
+        for path, asked in requests:
+            body = None if asked is None else json.dumps(asked)
+            connection.request("GET" if body is None else "POST", path, body, headers)
+            connection.getresponse().read()
 
 
 def bind(port: int) -> socket.socket:

@@ -48,4 +48,5 @@ function Shell() {
     <main id="view" tabindex="-1"><${Problem} text=${problem} />${served && html`<${View} key=${here + visit} places=${served} policies=${policies} />`}</main>`;
 }
 
+if (location.search) history.replaceState(null, '', location.pathname + location.hash); // the ticket, which is used up
 render(html`<${Shell} />`, document.body);

@@ -76,8 +76,9 @@ export function Hide({ places, policies }) {
   const policy = policies.find(each => each.name === state.policy);
   const ready = !policy?.needs_phrases || list || own.length > 0;
   const one = useAnswer('show', settings && ready && { ...settings, policy: state.policy, epoch }, 40);
-  const every = useAnswer('show', settings && { ...settings, all: true, epoch }, 250);
-  const rolls = useAnswer('roll', settings && ready && { ...settings, policy: state.policy }, 250);
+  const seen = one.answer || one.error || !ready; // the text itself comes first
+  const every = useAnswer('show', settings && seen && { ...settings, all: true, epoch }, 250);
+  const rolls = useAnswer('roll', settings && seen && ready && { ...settings, policy: state.policy }, 250);
   if (!place) return html`<${Page} title="What is hidden" lead="A text as a model sees it, under every way of masking."><${Empty} title="No tokenizer is served" command="unmask serve data">A run, a model, a data directory or a tokenizer is enough. Stop the server and start it with one.<//><//>`;
   const shown = one.answer?.answers[0], rolled = rolls.answer?.answers[0];
   const units = shown ? new Set(shown.pieces.map(piece => piece.unit).filter(Boolean)).size : 0;

@@ -61,6 +61,7 @@ export function waiting(promise) {
 export function useAnswer(path, question, pause = 120) {
   const [state, setState] = useState({ answer: null, error: '', busy: false });
   const key = question && path ? path + JSON.stringify(question) : '';
+  const first = useRef(true);
   useEffect(() => {
     if (!key) { setState({ answer: null, error: '', busy: false }); return undefined; }
     const stop = new AbortController();
@@ -68,7 +69,8 @@ export function useAnswer(path, question, pause = 120) {
     waiting(new Promise(done => {
       const timer = setTimeout(() => ask(path, question, stop.signal)
         .then(answer => stop.signal.aborted || setState({ answer, error: '', busy: false }))
-        .catch(error => stop.signal.aborted || setState({ answer: null, error: error.message, busy: false })).finally(done), pause);
+        .catch(error => stop.signal.aborted || setState({ answer: null, error: error.message, busy: false })).finally(done), first.current ? 0 : pause);
+      first.current = false;
       stop.signal.addEventListener('abort', () => { clearTimeout(timer); done(); });
     }));
     return () => stop.abort();
