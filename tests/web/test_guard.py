@@ -9,13 +9,22 @@ from urllib.parse import urlencode
 
 import pytest
 
+from unmask.web.guard import Keys
+
 ROUTES = ["/", "/app.js", "/api/health", "/api/places", "/api/openapi.json", "/api/metrics", "/api/nothing"]
 
 
-@pytest.fixture
-def server(serving: Any, data: Path) -> Iterator[Any]:
+@pytest.fixture(scope="module")
+def data_server(serving: Any, data: Path) -> Iterator[Any]:
     with serving(data) as server:
         yield server
+
+
+@pytest.fixture
+def server(data_server: Any) -> Any:
+    """The server with a ticket that nobody has used."""
+    data_server.keys.ticket = Keys().ticket
+    return data_server
 
 
 def cookie(answer: Any) -> str:

@@ -29,13 +29,13 @@ function Theme() {
 function Shell() {
   const [view, setView] = useState(readFragment().view);
   const [served, setServed] = useState(null);
-  const [policies, setPolicies] = useState([]);
+  const [policies, setPolicies] = useState(null);
   const [problem, setProblem] = useState('');
   const [visit, setVisit] = useState(0);
   const look = () => ask('places').then(answer => { setServed(answer.places); setProblem(''); }).catch(error => setProblem(error.message));
   useEffect(() => {
     look();
-    waiting(ask('policies')).then(answer => setPolicies(answer.policies)).catch(() => {});
+    waiting(ask('policies')).then(answer => setPolicies(answer.policies)).catch(() => setPolicies([]));
     const moved = () => { remembered[readFragment().view] = location.hash; setView(readFragment().view); setVisit(count => count + 1); look(); document.getElementById('view').focus(); scrollTo(0, 0); };
     addEventListener('hashchange', moved);
     return () => removeEventListener('hashchange', moved);
@@ -45,7 +45,7 @@ function Shell() {
   return html`<header class="top"><a class="skip" href="#view" onClick=${event => { event.preventDefault(); document.getElementById('view').focus(); }}>To the view</a><div><a class="brand" href="#hide" aria-label="unmask">un<span>mask</span></a>
     <nav aria-label="Views">${Object.entries(VIEWS).map(([id, [name]]) => html`<a key=${id} href=${remembered[id] || '#' + id} aria-current=${id === here ? 'page' : null}>${name}</a>`)}</nav>
     <${Theme} /></div></header>
-    <main id="view" tabindex="-1"><${Problem} text=${problem} />${served && html`<${View} key=${here + visit} places=${served} policies=${policies} />`}</main>`;
+    <main id="view" tabindex="-1"><${Problem} text=${problem} />${served && policies && html`<${View} key=${here + visit} places=${served} policies=${policies} />`}</main>`;
 }
 
 if (location.search) history.replaceState(null, '', location.pathname + location.hash); // the ticket, which is used up

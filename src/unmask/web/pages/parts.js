@@ -52,9 +52,12 @@ function wait(more) {
   document.getElementById('view')?.setAttribute('aria-busy', waits > 0 ? 'true' : 'false');
 }
 
+// Two frames after an answer is drawn, whatever is asked because of it is asked.
+const drawn = done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)));
+
 export function waiting(promise) {
   wait(1);
-  return promise.finally(() => wait(-1));
+  return promise.finally(() => drawn(() => wait(-1)));
 }
 
 // The answer to a question, asked when it has stood still for a moment; the last answer stays until the next is there.
