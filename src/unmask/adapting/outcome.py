@@ -65,7 +65,7 @@ def write_outcome(
     masked: Any = objective.masked_lm(learner)
     begun.to(masked.device)
     before = weights_of(begun)
-    mixtures = measure_mixtures(learner, before, held_out)
+    mixtures = measure_mixtures(learner, before, held_out, settings.forget)
     kept = best_mixture(mixtures, settings.forget)
     put_mixture(learner, before, weights_of(learner), kept.share)
     first_masked: Any = objective.masked_lm(begun)

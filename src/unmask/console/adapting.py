@@ -89,7 +89,7 @@ def _likeness(result: Adapted) -> RenderableType:
 
 
 def _mixtures(result: Adapted) -> RenderableType:
-    """The eleven mixtures, the one that is kept marked."""
+    """The mixtures, the one that is kept marked."""
     worst = max(mixture.loss for mixture in result.mixtures)
     best = min(mixture.loss for mixture in result.mixtures)
     rows = []
@@ -97,6 +97,6 @@ def _mixtures(result: Adapted) -> RenderableType:
         gain = (worst - mixture.loss) / max(1e-9, worst - best)
         general = "" if mixture.general_loss is None else f"{mixture.general_loss:.3f}"
         mark = "kept" if mixture.share == result.kept else ""
-        rows.append((f"{mixture.share:.0%}", f"{mixture.loss:.3f}", general, format_bar(gain), mark))
+        rows.append((f"{100 * mixture.share:.4g}%", f"{mixture.loss:.3f}", general, format_bar(gain), mark))
     heads = ("of the way", "domain", "general", "gain in the domain", "")
     return draw_table(heads, rows, numbers=(0, 1, 2))
