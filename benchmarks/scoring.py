@@ -2,11 +2,15 @@
 
     python benchmarks/scoring.py run
     python benchmarks/scoring.py run --pairs pairs.jsonl.gz --sample 2000 --only stride
+    python benchmarks/scoring.py run --pairs pairs.jsonl.gz --sample 512 --only pairs
 
 All score the same sentences with the same weights by the same definition (within words from left to right), in turns,
 each in a process of its own. The loop is one that somebody who knows torch would write: no gradients, tokens encoded
 once, the logits of one position looked at. minicons hides all tokens of a batch of sentences at once. `--clock
 processor` leaves out what others do on the machine meanwhile, on one thread.
+
+Pairs are judged as `unmask probe` judges them, exactly and with `--quick`, beside minicons' scores of the same
+sentences: in blocks of 64 that follow each other in the file.
 
 For strides it prints, over minimal pairs: rows beside the exact score's, how well scores correlate, how often a pair is
 decided alike, accuracies, and of the pairs that are clear by a margin how many the exact score decides otherwise.
@@ -19,6 +23,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import numpy as np
@@ -26,6 +31,7 @@ import torch
 import tyro
 from turns import THREADS, Clock, Spread, Turn, race, ratios
 
+from unmask.evaluation.probe import judge_items
 from unmask.evaluation.probe_items import BUILT_IN, ProbeItem, read_item
 from unmask.inference.model import load
 from unmask.inference.passages import Passage, read_passages
@@ -37,6 +43,7 @@ from unmask.verbs.lines import LineSource
 
 STRIDES = (2, 3, 4, 6, 8)
 MARGINS = (2.0, 5.0, 10.0)
+BLOCK = 64  # pairs that follow each other in the file
 
 
 def score_by_unmask(turn: Turn, model: str, texts: list[str], done: str) -> None:
@@ -80,6 +87,14 @@ def score_by_minicons(turn: Turn, model: str, texts: list[str], done: str, batch
         _keep(done, "minicons", total)
 
 
+def probe_by_unmask(turn: Turn, model: str, pairs: list[ProbeItem], done: str, *, name: str) -> None:
+    scorer = load(model).scorer
+    while True:
+        turn()
+        judged = list(judge_items(scorer, pairs, quick=name == "quick"))
+        _keep(done, name, [score for item in judged for score in item.scores.values()])
+
+
 def _keep(done: str, name: str, scores: list[float]) -> None:
     (Path(done) / f"{name}.json").write_text(json.dumps(scores), encoding="utf-8")
 
@@ -100,6 +115,27 @@ def compare_speed(model: Path, texts: list[str], rounds: int, batch: int, clock:
     scores = {name: np.array(json.loads((done / f"{name}.json").read_text(encoding="utf-8"))) for name in contenders}
     for name in ("loop", "minicons"):
         print(f"  largest difference to {name}: {np.abs(scores['unmask'] - scores[name]).max():.1e} nats")
+
+
+def compare_pairs(model: Path, pairs: list[ProbeItem], rounds: int, batch: int, clock: Clock, done: Path) -> None:
+    """Minimal pairs, as `unmask probe` judges them."""
+    texts = [text for pair in pairs for text in pair.choices]
+    contenders = {
+        name: partial(probe_by_unmask, model=str(model), pairs=pairs, done=str(done), name=name)
+        for name in ("unmask", "quick")
+    }
+    contenders["minicons"] = partial(score_by_minicons, model=str(model), texts=texts, done=str(done), batch=batch)
+    seconds = race(contenders, rounds=rounds, warm=1, threads=THREADS[clock], clock=clock)
+    print(f"{len(pairs)} pairs, {clock} clock, medians with quartiles of {rounds} rounds")
+    for name, each in seconds.items():
+        print(f"  {name:<9} {Spread.of(each):.2f} s")
+    for name in ("unmask", "quick"):
+        print(f"  minicons takes {ratios(seconds, 'minicons', name):.2f} times as long as {name}")
+    scores = {name: json.loads((done / f"{name}.json").read_text(encoding="utf-8")) for name in contenders}
+    prefers = {name: np.array(each).reshape(-1, 2) @ [1, -1] > 0 for name, each in scores.items()}
+    for name in ("quick", "minicons"):
+        unlike = (prefers[name] != prefers["unmask"]).sum()
+        print(f"  {name} decides {unlike} of {len(pairs)} pairs otherwise; accuracy {prefers[name].mean():.1%}")
 
 
 @dataclass(frozen=True)
@@ -146,11 +182,12 @@ def compare_strides(model: Path, pairs: list[ProbeItem]) -> None:
         print(line, flush=True)
 
 
-def read_pairs(path: Path, sample: int) -> list[ProbeItem]:
-    """Minimal pairs of a file, evenly taken."""
+def read_pairs(path: Path, sample: int, block: int = 1) -> list[ProbeItem]:
+    """Minimal pairs of a file, evenly taken, so many at a time."""
     lines = [line.decode() for chunk in LineSource(path, None).chunks() for _, line in chunk if line.strip()]
     pairs = [item for item in map(read_item, lines) if item.sentences]
-    return pairs[:: max(1, len(pairs) // sample)][:sample]
+    begins = range(0, len(pairs), max(1, len(pairs) * block // sample))
+    return [pair for begin in begins for pair in pairs[begin : begin + block]][:sample]
 
 
 def main(
@@ -162,12 +199,14 @@ def main(
     rounds: int = 7,
     batch: int = 8,
     clock: Clock = "wall",
-    only: Literal["speed", "stride", "both"] = "both",
+    only: Literal["speed", "pairs", "stride", "both"] = "both",
 ) -> None:
+    if only == "pairs":
+        with TemporaryDirectory() as done:
+            compare_pairs(model, read_pairs(pairs, sample, BLOCK), rounds, batch, clock, Path(done))
+        return
     chosen = read_pairs(pairs, sample)
     if only != "stride":
-        from tempfile import TemporaryDirectory
-
         sentences = [text for pair in chosen[:: max(1, len(chosen) * 2 // texts)] for text in pair.choices][:texts]
         with TemporaryDirectory() as done:
             compare_speed(model, sentences, rounds, batch, clock, Path(done))

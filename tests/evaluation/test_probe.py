@@ -14,6 +14,7 @@ from unmask.evaluation.probe_items import BUILT_IN, ProbeItem, read_item
 from unmask.inference.score import Scorer, ScoreSettings
 from unmask.models.load import load_model
 from unmask.results import ProbedItem
+from unmask.training.machine.processor import multiplies_bfloat16
 
 Make = Callable[..., Path]
 LONG = "The king sees the sea and the dog follows the river and nobody likes the small house under the tree"
@@ -88,6 +89,32 @@ def test_what_cannot_be_scored_is_counted_and_left_out_of_the_accuracy() -> None
     assert result.phenomena["a"].accuracy.low < 1 == result.phenomena["a"].accuracy.high
 
 
+@pytest.mark.skipif(not multiplies_bfloat16(), reason="the processor does not multiply bfloat16")
+def test_quick_decides_as_all_exact_and_is_exact_where_scores_are_near(make_model: Make) -> None:
+    scorer = unmask.load(make_model("modernbert", "bpe")).scorer
+    words = LONG.split()
+    items = [pair(" ".join(words[: 4 + n]), " ".join([*words[: 2 + n], words[3 + n], words[2 + n]])) for n in range(12)]
+    items += [
+        pair("The dog sees the sea.", "The dog sees the sea."),
+        pair("The dog.", ""),
+    ]  # a tie; one without a score
+    exact, quick = (list(judge_items(scorer, items, quick=choice)) for choice in (False, True))
+    assert [(each.right, each.choice, each.tie, each.problem) for each in quick] == [
+        (each.right, each.choice, each.tie, each.problem) for each in exact
+    ]
+    assert quick[12].exact and quick[12].tie and all(each.exact for each in exact)
+    rough = [(each, other) for each, other in zip(quick, exact, strict=True) if not each.exact]
+    assert rough, "no pair is clear: the test shows nothing"
+    for each, other in rough:
+        assert list(each.scores.values()) == pytest.approx(list(other.scores.values()), rel=0.02)
+        assert abs(np.subtract(*each.scores.values())) > 0.02 * 5
+
+
+def test_a_model_without_the_shorter_way_is_asked_exactly_when_it_is_to_be_quick(scorer: Scorer) -> None:
+    (judged,) = judge_items(scorer, [pair("The dog sees the sea.", "Sea the sees dog the.")], quick=True)
+    assert judged.exact and scorer.lm.rough is None
+
+
 def test_a_stride_with_a_margin_decides_as_all_exact_and_asks_less(
     scorer: Scorer,
 ) -> None:
@@ -118,7 +145,14 @@ def test_the_verb_writes_each_item_and_goes_on_where_it_was_stopped(make_model: 
     written = out.read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["line"] for line in written] == list(range(1, 13))
     stat = items.stat()
-    settings = {"by": None, "margin": 10.0, "model": str(make_model()), "precision": "float32", "stride": None}
+    settings = {
+        "by": None,
+        "margin": 10.0,
+        "model": str(make_model()),
+        "precision": "float32",
+        "quick": False,
+        "stride": None,
+    }
     settings |= {"source": str(items), "bytes": stat.st_size, "changed": stat.st_mtime_ns}
     (tmp_path / "judged.jsonl.unfinished").write_text(json.dumps(settings), encoding="utf-8")
     out.write_text("\n".join(written[:5]) + "\n", encoding="utf-8")

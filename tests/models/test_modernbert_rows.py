@@ -56,6 +56,17 @@ def test_logits_are_those_of_transformers_for_few_positions_and_for_many(count: 
         torch.testing.assert_close(predictor.logits(rows, [np.array([4])] * count), expected, rtol=0, atol=1e-5)
 
 
+def test_products_in_bfloat16_are_near_and_those_in_float32_the_same() -> None:
+    predictor, rows = row_predictor(plain_model(LAYERS["both kinds"])), _rows(5, 12, 12, 150)
+    assert predictor is not None
+    asked = [np.array([1, 3])] * 4
+    logits, rough = predictor.logits(rows, asked), predictor.in_precision(torch.bfloat16)
+    assert torch.equal(predictor.in_precision(torch.float32).logits(rows, asked), logits)
+    assert rough.logits(rows, asked).dtype == torch.float32 and rough.bytes_of_number == 2
+    torch.testing.assert_close(rough.logits(rows, asked), logits, rtol=0, atol=0.02 * float(logits.abs().max()))
+    assert predictor.bytes_of_number == 4 and torch.equal(predictor.logits(rows, asked), logits)  # it is as it was
+
+
 @pytest.mark.parametrize(
     "changes", [{}, {"norm_bias": True}, {"tie_word_embeddings": False}, {"decoder_bias": False}], ids=str
 )

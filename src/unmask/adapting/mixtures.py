@@ -52,7 +52,7 @@ def _weights_kept(model: Module) -> Iterator[Weights]:
 def measure_mixtures(
     model: Module, before: Weights, validation: AdaptValidation, forget: float | None
 ) -> list[Mixture]:
-    """Both losses of mixtures by their shares, on an even sample that is the same for all; the model stays as it was."""
+    """Both losses of mixtures by their shares, on an even sample the same for all; the model stays as it was."""
     total = len(SHARES) + HALVINGS
     with _weights_kept(model) as after, task("Measuring mixtures of before and after", total=total) as step:
 

@@ -23,8 +23,8 @@ from unmask.records import Ids, Integers
 from unmask.tokens.bucket import batches_by_length
 
 TOKENS = 8_192  # in a forward pass, padding among them
-TOKENS_IN_CACHE = 1_536  # of rows without padding, on a CPU: what they take in memory stays at hand
-ROWS = 128  # and rows
+TOKENS_IN_CACHE = 1_536  # of rows without padding, on a CPU, in float32: what they take in memory stays at hand
+ROWS = 256  # and rows
 LOGITS = 1 << 26  # and logits: a position has one for every token of the vocabulary
 
 
@@ -56,7 +56,8 @@ def ask_logits(
     lengths = [len(question.ids) for question in questions]
     most = max(1, LOGITS // lm.vocabulary.size)
     with task(title, total=len(questions)) if title else nullcontext() as step:
-        for batch in batches_by_length(lengths, tokens=TOKENS_IN_CACHE if lm.rows else TOKENS, rows=ROWS):
+        tokens = TOKENS if lm.rows is None else 4 * TOKENS_IN_CACHE // lm.rows.bytes_of_number
+        for batch in batches_by_length(lengths, tokens=tokens, rows=ROWS):
             for part in _within(questions, batch.tolist(), most):
                 yield part, _forward(lm, [questions[number] for number in part])
                 if step is not None:

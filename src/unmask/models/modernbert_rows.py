@@ -10,6 +10,9 @@ something is asked. The states are transformers' own, rounding aside, by less wo
 - masks and angles are made once for each length, and layers are plain products: for one short row, what transformers
   does around them takes longer than they do.
 
+In bfloat16 (`RowPredictor.in_precision`) the products are computed in it; the states they are added to, norms, turns
+and attention stay in float32.
+
 Weights are read as they are, but for those of attention, of which a reordered copy is kept (a third of the layers'
 weights). They come from the files of a model (`read_predictor`), without transformers, which takes seconds to import;
 or from a model of transformers (`unmask.models.rows_of_model`). One that is not as is written here has no such way.
@@ -18,6 +21,7 @@ or from a model of transformers (`unmask.models.rows_of_model`). One that is not
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,13 +70,18 @@ class _Layer(NamedTuple):
     attention_out: Tensor  # D D, transposed
     norm: _Norm
     inner: Tensor  # 2F D
-    outer: Tensor  # D F
+    outer: Tensor  # F D, transposed
     kind: str  # of its attention
     window: int | None  # tokens on each side that it sees
 
     def normed(self, states: Tensor) -> Tensor:
         """What attention is given."""
         return states if self.attention_norm is None else self.attention_norm(states)
+
+    def in_precision(self, dtype: torch.dtype) -> _Layer:
+        """The same, with products in another precision."""
+        names = ("qkv", "attention_out", "inner", "outer")
+        return self._replace(**{name: getattr(self, name).to(dtype) for name in names})
 
 
 def read_predictor(directory: Path, settings: Mapping[str, Any]) -> RowPredictor | None:
@@ -108,18 +117,41 @@ class RowPredictor(NamedTuple):
         norm = _norm(weights, "head.norm", shape)
         return cls(encoder, weights["head.dense.weight"], norm, vectors, weights.get("decoder.bias"))
 
+    @property
+    def bytes_of_number(self) -> int:
+        """That a product is computed of."""
+        return self.vectors.element_size()
+
+    @torch.inference_mode()
+    def in_precision(self, dtype: torch.dtype) -> RowPredictor:
+        """The same model, with products in another precision."""
+        encoder = self.encoder.in_precision(dtype)
+        return self._replace(encoder=encoder, dense=self.dense.to(dtype), vectors=self.vectors.to(dtype))
+
     @torch.inference_mode()
     def logits(self, rows: Sequence[Ids], asked: Sequence[Integers]) -> Tensor:
         """P×V, at the positions that are asked for in each row."""
-        states = self.norm(F.gelu(self.encoder.states(rows, asked) @ self.dense.T))
+        states = self.norm(F.gelu(times(self.encoder.states(rows, asked), self.dense.T)))
         logits = product(states, self.vectors)
         return logits if self.bias is None else logits.add_(self.bias)
 
 
+def times(states: Tensor, weight: Tensor) -> Tensor:
+    """T×O of T×I states and an I×O matrix, computed in the precision of the matrix."""
+    return states @ weight if states.dtype == weight.dtype else (states.to(weight.dtype) @ weight).to(states.dtype)
+
+
+def plus_times(sums: Tensor, states: Tensor, weight: Tensor) -> Tensor:
+    """The same, and something to which it is added."""
+    if states.dtype == weight.dtype == sums.dtype:
+        return torch.addmm(sums, states, weight)
+    return sums + states.to(weight.dtype) @ weight
+
+
 def product(states: Tensor, weight: Tensor) -> Tensor:
     """T×O of T×I states and an O×I matrix, in the way that is fastest for so many of them."""
-    if len(states) > VERY_FEW or len(weight) % PIECES:
-        return states @ weight.T
+    if len(states) > VERY_FEW or len(weight) % PIECES or states.dtype != weight.dtype:
+        return times(states, weight.T)
     pieces = weight.unflatten(0, (PIECES, -1))
     return torch.bmm(pieces, states.T.expand(PIECES, -1, -1)).flatten(0, 1).T.contiguous()
 
@@ -143,7 +175,7 @@ class RowEncoder:
                 weights[f"layers.{number}.attn.Wo.weight"].T.contiguous(),
                 _norm(weights, f"layers.{number}.mlp_norm", shape),
                 weights[f"layers.{number}.mlp.Wi.weight"],
-                weights[f"layers.{number}.mlp.Wo.weight"],
+                weights[f"layers.{number}.mlp.Wo.weight"].T,
                 kind,
                 shape.window if kind == "sliding_attention" else None,
             )
@@ -151,6 +183,12 @@ class RowEncoder:
         ]
         self._turns: dict[str, Tensor] = {}
         self._bands: dict[int, Tensor] = {}
+
+    def in_precision(self, dtype: torch.dtype) -> RowEncoder:
+        """The same, with products in another precision."""
+        other = copy(self)
+        other.layers = [layer.in_precision(dtype) for layer in self.layers]
+        return other
 
     @torch.inference_mode()
     def states(self, rows: Sequence[Ids], asked: Sequence[Integers] | None = None) -> Tensor:
@@ -166,7 +204,7 @@ class RowEncoder:
         last = len(self.layers) - (asked is not None)
         for number, layer in enumerate(self.layers[:last]):
             if number:
-                qkv = layer.normed(states) @ layer.qkv
+                qkv = times(layer.normed(states), layer.qkv)
             states = self._go_on(layer, states, self._attend(layer, qkv, runs))
         if asked is not None:
             layer, places = self.layers[-1], _flat_places(rows, asked)
@@ -180,16 +218,16 @@ class RowEncoder:
             tokens, places = torch.unique(ids, return_inverse=True)
         if len(ids) < FEW or 2 * len(tokens) > len(ids):
             states = self.first_norm(F.embedding(ids, self.vectors))
-            return states, states @ self.layers[0].qkv
+            return states, times(states, self.layers[0].qkv)
         states = self.first_norm(F.embedding(tokens, self.vectors))
-        qkv = states @ self.layers[0].qkv
+        qkv = times(states, self.layers[0].qkv)
         return states.index_select(0, places), qkv.index_select(0, places)
 
     def _go_on(self, layer: _Layer, states: Tensor, context: Tensor) -> Tensor:
         """The rest of a layer behind its attention, GeGLU (Shazeer 2020)."""
-        states = torch.addmm(states, context, layer.attention_out)
-        a, b = product(layer.norm(states), layer.inner).chunk(2, dim=1)
-        return torch.addmm(states, F.gelu(a).mul_(b), layer.outer.T)
+        states = plus_times(states, context, layer.attention_out)
+        a, b = product(layer.norm(states).to(layer.inner.dtype), layer.inner).chunk(2, dim=1)
+        return plus_times(states, F.gelu(a).mul_(b), layer.outer)
 
     def _attend(self, layer: _Layer, qkv: Tensor, runs: Sequence[EqualRows]) -> Tensor:
         """T×D: every token attends to its row."""
@@ -222,8 +260,8 @@ class RowEncoder:
     ) -> Tensor:
         """P×D: the tokens that are asked for attend to their rows; nothing else has a query."""
         width = len(layer.qkv)
-        queries = states.index_select(0, places) @ layer.qkv[:, :width]
-        keys = states @ layer.qkv[:, width:]
+        queries = times(states.index_select(0, places), layer.qkv[:, :width])
+        keys = times(states, layer.qkv[:, width:])
         turns = self._turns_of(layer.kind, max(run.length for run in runs))
         positions = torch.from_numpy(np.concatenate(asked).astype(np.int64))
         query = queries.view(len(places), self.heads, self.half, 2)

@@ -90,6 +90,7 @@ def probe(
     by: str | None = None,
     stride: int | None = None,
     margin: float = 10.0,
+    quick: bool = False,
     out: Location | None = None,
     device: str | None = None,
     precision: Literal["float32", "bfloat16", "float16"] = "float32",
@@ -109,6 +110,8 @@ def probe(
         by: The field that items are counted by; else phenomenon, linguistics_term, UID, template or predicate_id.
         stride: Score long pairs by hiding every so many-th word first, and exactly where that is not clear.
         margin: Nats between two such scores beyond which a pair is clear.
+        quick: Score pairs in bfloat16 first, and in float32 where that is not clear: on a CPU that multiplies
+            bfloat16, as `unmask doctor` says, about 1.6 times as fast, with the same accuracies.
         out: A file to write, a line of JSON for each item; the same command goes on where it was stopped.
         device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
         precision: What products are computed in.
@@ -116,20 +119,30 @@ def probe(
     """
     from unmask.evaluation.probe_items import BUILT_IN, check_items, read_item
 
+    if quick and (stride is not None or precision != "float32"):
+        raise BadInput("--quick: scores in bfloat16 first; leave out --stride and --precision, or leave out --quick")
     path = BUILT_IN if items is None else Path(items)
     check_items(path, by)
     asked = model_to_ask(model, device, precision, revision)
     from unmask.evaluation.probe import judge_items, summarize_items
 
     def answer(lines: list[str]) -> Answers[ProbedItem]:
-        for judged in judge_items(asked.scorer, (read_item(line, by) for line in lines), stride=stride, margin=margin):
+        items = (read_item(line, by) for line in lines)
+        for judged in judge_items(asked.scorer, items, stride=stride, margin=margin, quick=quick):
             yield [judged]
 
     source = LineSource(path, None)
     if out is None:
         judged = list(answer_lines(answer, done="probed", source=source))
     else:
-        settings = {"model": asked.path, "by": by, "stride": stride, "margin": margin, "precision": precision}
+        settings = {
+            "model": asked.path,
+            "by": by,
+            "stride": stride,
+            "margin": margin,
+            "quick": quick,
+            "precision": precision,
+        }
         list(answer_texts((), answer, done="probed", out=Path(out), settings=settings, source=source))
         judged = read_judged(Path(out))
     return replace(summarize_items(Path(model), path, asked.scorer.method, judged), out=path_of(out))
