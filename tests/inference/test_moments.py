@@ -29,6 +29,33 @@ def test_a_run_without_moments_has_its_model(kept_run: Path, tmp_path: Path) -> 
     assert models.at(models.moments[0]).model is models.loaded.model
 
 
+def test_a_run_that_has_no_model_yet_is_asked_at_its_moments_and_says_the_same_when_it_is_finished(
+    data: Path, tmp_path: Path, inside: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    run = tmp_path / "run"
+    unmask.pretrain(data, out=run, recipe="tiny", steps=2, keep_moments=True)
+    steps = [moment.step for moment in MomentModels.open(run).moments]
+    finished = [unmask.fill(run, TEXT, step=step)[0] for step in steps]
+    shutil.rmtree(run / "model")
+    assert [unmask.fill(run, TEXT, step=step)[0] for step in steps] == finished and len(steps) > 1
+    refused = inside("fill", run, TEXT)
+    assert refused.returncode == 3 and "has no model yet" in refused.stderr
+    config = json.loads((run / "shape" / "config.json").read_text())
+    (run / "shape" / "config.json").write_text(json.dumps(config | {"hidden_size": 1 << 20}))
+    with pytest.raises(Damaged, match="describes no model of these files"):
+        unmask.fill(run, TEXT, step=steps[0])
+
+
+def test_weights_that_a_run_has_let_go_are_forgotten(kept_run: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(kept_run, run)
+    models = MomentModels.open(run)
+    for moment in models.moments:
+        models.at(moment)
+    shutil.rmtree(run / "moments" / "step-0000000")
+    assert len(models.remembered) == 3 and len(models.with_moments().remembered) == 2
+
+
 def test_weights_of_what_was_trained_around_the_model_are_found(kept_run: Path, tmp_path: Path) -> None:
     from unmask.training.checkpoint import Checkpoint, load_weights, save
 

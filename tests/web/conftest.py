@@ -125,6 +125,16 @@ def labelled(count: int, seed: int) -> str:
 
 
 @pytest.fixture(scope="session")
+def training(kept_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The kept run before it had a model: its moments, and what the model is like."""
+    run = tmp_path_factory.mktemp("training") / "training"
+    shutil.copytree(kept_run, run)
+    (run / "model").rename(run / "shape")
+    (run / "shape" / "model.safetensors").unlink()
+    return run
+
+
+@pytest.fixture(scope="session")
 def intent_start(make_model: Callable[..., Path]) -> Path:
     """What the tuned run started from."""
     return make_model("bert", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.1)

@@ -61,6 +61,30 @@ def test_every_figure_is_the_command_lines_to_the_digit(
     assert grown == printed("generate", model, "--prefix", "The king", "--length", 6, "--seed", 1, "--trace")
 
 
+def test_a_run_that_still_trains_is_asked_at_the_moments_that_it_has(
+    server: Any, serving: Any, inside: Run, training: Path, tmp_path: Path
+) -> None:
+    run, begun = tmp_path / "live", tmp_path / "begun"
+    shutil.copytree(training, run)
+    shutil.copytree(training, begun)
+    for folder in ("moments", "checkpoints", "best"):
+        shutil.rmtree(begun / folder)
+    with serving(run, begun) as live:
+        places = {place["id"]: place for place in live.get("/api/places").json["places"]}
+        assert [(places[id]["moments"], "hide" in places[id]["abilities"]) for id in ("live", "begun")] == [
+            (3, True),
+            (0, True),
+        ]
+        finished = server.answers("/api/moments", model="run", text=TEXTS[0])
+        now = live.answers("/api/moments", model="live", text=TEXTS[0])
+        assert [each["filled"]["completed"] for each in now] == [each["filled"]["completed"] for each in finished]
+        done = inside("fill", run, TEXTS[0], "--step", 5, "--json")
+        assert json.loads(done.stdout) == now[1]["filled"]
+        shutil.rmtree(run / "moments" / "step-0000000")
+        assert live.answers("/api/moments", model="live", text=TEXTS[0]) == now[1:]
+        assert live.post("/api/moments", {"model": "begun", "text": TEXTS[0]}).status == 422
+
+
 def test_phrases_are_hidden_whole_as_sent_or_by_the_lists_of_data(
     serving: Any, inside: Run, data: Path, make_model: Any, tmp_path: Path
 ) -> None:

@@ -40,8 +40,10 @@ FULL = {
 
 
 @pytest.fixture(scope="module")
-def server(serving: Any, make_model: Any, intent: Path, index: Path, data: Path, kept_run: Path) -> Iterator[Any]:
-    with serving(data, make_model("bert"), make_model("bert", "bpe"), intent, index, kept_run) as server:
+def server(
+    serving: Any, make_model: Any, intent: Path, index: Path, data: Path, kept_run: Path, training: Path
+) -> Iterator[Any]:
+    with serving(data, make_model("bert"), make_model("bert", "bpe"), intent, index, kept_run, training) as server:
         yield server
 
 
@@ -237,6 +239,9 @@ def test_a_sentence_is_filled_through_the_checkpoints_under_a_slider(server: Any
         page.wait_for_url("**at=0**")
         page.fill("#sentence", "Nothing is blank.")
         page.wait_for_selector(".moments .notice")
+        page.goto(f"{server.address}/#runs?runs=training&at=1")  # one that has no model yet
+        page.wait_for_selector("label:text('After 5 steps, the best')")
+        page.wait_for_selector(".moments .bars")
 
 
 def test_a_tuned_model_answers_and_its_judgement_can_be_read(server: Any, visit: Visit, settle: Any) -> None:

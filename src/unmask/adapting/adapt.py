@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 
 from torch.nn import Module
 
@@ -27,6 +28,7 @@ from unmask.models.kernels import CPU_KERNELS
 from unmask.models.masked_lm import length_of
 from unmask.objectives.curriculum import Curriculum
 from unmask.pretraining.batches import MaskedBatches
+from unmask.pretraining.card import export_shape
 from unmask.progress import say
 from unmask.tasks.start import weights_digest
 from unmask.tokens.example import NEUTRAL, example_blank
@@ -181,6 +183,11 @@ class Adapting:
             tokens = self.held_out.domain.tokens
             say(f"[yellow]only {tokens:,} tokens of the domain are held out: its loss is known roughly[/]")
 
+    def write_shape(self, learner: Module, out: Path) -> None:
+        """Write what the masked model in a learner is like, for its checkpoints."""
+        model = self.curriculum.main.masked_lm(learner)
+        export_shape(model, self.start.domain, out, length=self.shape.longest)
+
     def job(self) -> Job:
         """The job that the loop runs."""
         settings, domain, start = self.settings, self.preparer.domain, self.start
@@ -203,6 +210,7 @@ class Adapting:
             source=self.feed,
             validation=self.validation,
             export=self.export,
+            write_shape=self.write_shape,
             optimizing=adapt_optimizing(self.lr),
             tokens_a_step=settings.batch_size * self.length,
             steps_an_epoch=domain.per_epoch / settings.batch_size / (1 - feed.share),

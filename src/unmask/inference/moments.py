@@ -1,7 +1,8 @@
 """A run's model at the moments that were kept: what it knew when.
 
-In: a run, finished or not quite. Out: the model with the weights of one moment after another; there is one model in
-memory, whose weights change. A run that kept none has its exported model, which is its last moment.
+In: a run, finished or still trained. Out: the model with the weights of one moment after another; there is one model in
+memory, whose weights change. A run that kept none has its exported model, which is its last moment. A run that is still
+trained has a description of its model, and moments that are whole: they get their names when they are.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from torch import Tensor
 from torch.nn import Module
 
 from unmask.errors import BadInput
-from unmask.models.load import LoadedModel, load_model
+from unmask.models.load import LoadedModel, load_model, load_shape
 from unmask.models.masked_lm import is_masked_lm
-from unmask.runs.directory import MODEL
+from unmask.runs.directory import MODEL, SHAPE
 from unmask.runs.moments import Moment, kept_moments
 from unmask.training.checkpoint import load_weights
 
@@ -39,11 +40,13 @@ class MomentModels:
     @classmethod
     def open(cls, run: Path, *, most: int | None = None, device: str | None = None) -> MomentModels:
         """The model of a run; at the most so many of its moments, evenly spread."""
-        return cls(run, load_model(filling_directory(run), device=device), ()).with_moments(most)
+        return cls(run, _load(run, device=device), ()).with_moments(most)
 
     def with_moments(self, most: int | None = None) -> MomentModels:
         """The same with the moments that are there now."""
         moments = kept_moments(self.run, most) or [Moment(0, self.loaded.path, (LAST,))]
+        for gone in self.remembered.keys() - {moment.folder for moment in moments}:
+            del self.remembered[gone]
         return replace(self, moments=tuple(moments))
 
     def at(self, moment: Moment) -> LoadedModel:
@@ -73,6 +76,13 @@ def filling_directory(run: Path) -> Path:
     return beside if (beside / CONFIG).is_file() and not is_masked_lm(run / MODEL) else run / MODEL
 
 
+def _load(run: Path, *, device: str | None = None, precision: str = "float32") -> LoadedModel:
+    """The model of a run, or a place for the weights of its moments where it is still trained."""
+    if not (run / MODEL / CONFIG).is_file() and (run / SHAPE / CONFIG).is_file() and (moments := kept_moments(run)):
+        return load_shape(run / SHAPE, moments[-1].folder, device=device, precision=precision)
+    return load_model(filling_directory(run), device=device, precision=precision)
+
+
 def put_weights(model: Module, weights: dict[str, Tensor], source: Path) -> None:
     """Have a model know what was known at a moment; names and shapes must be its own."""
     parameters = dict(model.named_parameters())
@@ -88,10 +98,10 @@ def put_weights(model: Module, weights: dict[str, Tensor], source: Path) -> None
 
 def model_at_step(run: Path, step: int, *, device: str | None = None, precision: str = "float32") -> LoadedModel:
     """The model of a run as it was after so many steps, if that moment was kept."""
-    run = run.parent if run.name == MODEL else run
+    run = run.parent if run.name in (MODEL, SHAPE) else run
     steps = {moment.step: moment for moment in kept_moments(run)}
     if step not in steps:
         kept = ", ".join(map(str, steps)) or "no moment, pretrain --keep-moments does"
         raise BadInput(f"--step {step}: {run} kept {kept}")
-    loaded = load_model(filling_directory(run), device=device, precision=precision)
+    loaded = _load(run, device=device, precision=precision)
     return MomentModels(run, loaded, (steps[step],)).at(steps[step])

@@ -48,9 +48,12 @@ def _reason(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def check_sizes(directory: Path, config: PreTrainedConfig, auto: Any) -> None:
-    """Refuse a config.json that would build what the files cannot fill: its numbers may be anything."""
-    shapes = weight_shapes(directory)
+def check_sizes(directory: Path, config: PreTrainedConfig, auto: Any, weights: Path | None = None) -> None:
+    """Refuse a config.json that would build what the files, or those of `weights`, cannot fill.
+
+    Its numbers may be anything.
+    """
+    shapes = weight_shapes(weights or directory)
     held = sum(map(math.prod, shapes.values()))
     layers = getattr(config.get_text_config(), "num_hidden_layers", 0)
     try:

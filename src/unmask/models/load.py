@@ -139,6 +139,18 @@ def _transformers_model(directory: Path, place: torch.device, precision: str, *,
     return LoadedModel.of(directory, model, tokenizer, vocabulary, length_of(model, tokenizer), precision)
 
 
+def load_shape(directory: Path, weights: Path, *, device: str | None = None, precision: str = "float32") -> LoadedModel:
+    """A model without weights of its own, such as a run has while it trains, to put those of checkpoints in."""
+    from unmask.models.masked_lm import length_of, shaped_masked_lm
+
+    check_precision(precision)
+    tokenizer = load_tokenizer(directory)
+    vocabulary = vocabulary_of(tokenizer)
+    model = shaped_masked_lm(directory, weights, chosen_device(device))
+    check_vocabulary(directory, model.config.get_text_config().vocab_size, vocabulary)
+    return LoadedModel.of(directory, model, tokenizer, vocabulary, length_of(model, tokenizer), precision)
+
+
 def check_precision(precision: str) -> None:
     """Refuse a precision that nothing computes in."""
     if precision not in DTYPES:

@@ -11,7 +11,7 @@ from unmask.errors import BadInput
 from unmask.files import missing_path, path_kind
 from unmask.models.hub import fetch_model, fetch_tokenizer, hub_name
 from unmask.runs.commands import PRETRAIN, resume_command, train_command
-from unmask.runs.directory import read_description
+from unmask.runs.directory import MODEL, SHAPE, read_description
 
 TASK = "task.json"  # of a tuned model: what it was tuned for, and what asking it takes
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json")  # the second where a tokenizer has files of another kind
@@ -45,6 +45,14 @@ def model_directory(path: Path, revision: str | None = None) -> Path:
     if kind == "a data directory":
         remedy = f"`{train_command(path)}` trains one on it"
     raise BadInput(f"{path}: holds no model, it is {kind}; {remedy}")
+
+
+def moment_directory(path: Path, revision: str | None = None) -> Path:
+    """Where it is said what a run's model is like, whose checkpoints are asked for; it may still be trained."""
+    if path.is_dir() and (path / SHAPE / "config.json").is_file() and not (path / MODEL).is_dir():
+        _refuse_revision(path, revision)
+        return path / SHAPE
+    return model_directory(path, revision)
 
 
 def _refuse_revision(path: Path, revision: str | None) -> None:

@@ -27,6 +27,7 @@ from unmask.models.config import (
     fitting_model,
     from_directory,
     misfit,
+    quiet_transformers,
     read_config,
 )
 from unmask.models.locate import TASK
@@ -64,6 +65,16 @@ def load_masked_lm(directory: Path, config: PreTrainedConfig, device: torch.devi
     _check_complete(directory, report)
     eval_model: PreTrainedModel = model.to(device).eval()
     return eval_model
+
+
+def shaped_masked_lm(directory: Path, weights: Path, device: torch.device) -> PreTrainedModel:
+    """The model that a configuration describes, as a place for weights: none that those of `weights` could not fill."""
+    config = _masked_lm_config(directory, read_settings(directory), permuted=False)
+    check_sizes(directory, config, AutoModelForMaskedLM, weights)
+    with quiet_transformers(), torch.random.fork_rng():
+        model = AutoModelForMaskedLM.from_config(config, dtype=torch.float32)
+    shaped: PreTrainedModel = model.to(device).eval()
+    return shaped
 
 
 def whole_model(auto: Any, directory: Path, what: str, device: torch.device) -> PreTrainedModel:

@@ -5,10 +5,12 @@ In: a model, its tokenizer and what the run knows. Out: `model/`, whole or not t
 
 from __future__ import annotations
 
+from copy import deepcopy
 from math import isfinite
 from pathlib import Path
 
 from safetensors.torch import save_file
+from transformers import PreTrainedModel
 
 from unmask.files import whole_directory
 from unmask.models.config import quiet_transformers
@@ -30,6 +32,17 @@ def export_model(export: Export, dataset: Dataset, out: Path, card: str, *, leng
             save_file({key: tensor.detach().contiguous() for key, tensor in tensors.items()}, aside / name)
         dataset.write_tokenizer(aside, length)
         (aside / "README.md").write_text(card, encoding="utf-8")
+
+
+def export_shape(model: PreTrainedModel | None, dataset: Dataset, out: Path, *, length: int) -> None:
+    """Write what a masked model is like without its weights, and its tokenizer; of none, nothing."""
+    if model is None:
+        return
+    config = deepcopy(model.config)
+    config.architectures = [type(model).__name__.removeprefix("FSDP")]  # what shards a model puts before its name
+    with whole_directory(out) as aside:
+        config.save_pretrained(aside)
+        dataset.write_tokenizer(aside, length)
 
 
 def model_card(

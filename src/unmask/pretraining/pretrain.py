@@ -27,7 +27,7 @@ from unmask.models.kernels import CPU_KERNELS
 from unmask.objectives.curriculum import Curriculum, parse_curriculum
 from unmask.objectives.text import FILL_MASK, TextObjective
 from unmask.pretraining.batches import MaskedBatches
-from unmask.pretraining.card import WEIGHTS, export_model, model_card
+from unmask.pretraining.card import WEIGHTS, export_model, export_shape, model_card
 from unmask.pretraining.feed import Feed
 from unmask.pretraining.informed import InformedStart
 from unmask.pretraining.settings import INITS, PretrainSettings, Recipe
@@ -144,6 +144,11 @@ class Pretraining:
         """How a learner is measured."""
         return MaskedValidation.of(self.objective, self.dataset, self.recipe.settings.lengths.longest, learner)
 
+    def write_shape(self, learner: Module, out: Path) -> None:
+        """Write what the masked model in a learner is like, for its checkpoints."""
+        length = self.recipe.settings.lengths.longest
+        export_shape(self.objective.masked_lm(learner), self.dataset, out, length=length)
+
     def job(self) -> Job:
         """The job that the loop runs."""
         recipe, settings, feed = self.recipe, self.recipe.settings, self.feed(Timetable(1))
@@ -166,6 +171,7 @@ class Pretraining:
             source=self.feed,
             validation=self.validation,
             export=partial(export, self),
+            write_shape=self.write_shape,
             optimizing=settings.optimizing,
             tokens_a_step=settings.tokens_a_step,
             steps_an_epoch=feed.preparer.per_epoch / settings.batch_size,

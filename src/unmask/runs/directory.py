@@ -10,6 +10,7 @@ run/
   best/            the best moment, if asked for
   stable/          the moment before the learning rate falls, if asked for
   moments/         the weights at the start and after each tenth, if asked for
+  shape/           what its model is like, without weights: checkpoints are asked with it before there is a model
   fills.json       held-out sentences, filled at each kept moment, for the report
   model/           the model, as transformers loads it
 
@@ -47,7 +48,8 @@ from unmask.runs.description import flatten_settings
 
 FORMAT = 2
 LOCK, METRICS, DESCRIPTION = ".lock", "metrics.jsonl", "run.json"
-CHECKPOINTS, BEST, STABLE, MOMENTS, MODEL = "checkpoints", "best", "stable", "moments", "model"
+CHECKPOINTS, BEST, STABLE, MOMENTS = "checkpoints", "best", "stable", "moments"
+MODEL, SHAPE = "model", "shape"
 CHECKPOINT_INDEX, CHECKPOINT_TENSORS = "checkpoint.json", ("model.safetensors", "optimizer.safetensors")
 # what may change when a run goes on, each with all that is below it; the run keeps what it was given last
 LATER_SETTINGS = {  # that runs of earlier versions do not name, and what they had
@@ -78,6 +80,7 @@ README = """# A run of unmask
 | `metrics.jsonl` | a line for each logged step and each validation on what is held out |
 | `report.html`, `plot.png` | the run on one page: figures, curves, settings, how to use the model |
 | `checkpoints/` | the newest moments to go on from; `unmask runs RUN`, RUN being this directory, names the command |
+| `shape/` | of what fills blanks: the model without weights, with which `unmask fill RUN TEXT --step N` asks a checkpoint |
 """
 BEST_ROW = "| `best/` | the best moment by the first figure of `run.json`, which `model/` is of |\n"
 

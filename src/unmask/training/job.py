@@ -206,6 +206,7 @@ class Job:
     micro_batches: int  # in a step
     stage_ends: tuple[float, ...] = (1.0,)  # shares of the run up to which steps take alike long
     sample: ValidationSample | None = None  # that is measured on the way; if none, the usual
+    write_shape: Callable[[Module, Path], None] | None = None  # what checkpoints are asked with while it trains
     skip_spikes: bool = False
     cpu_kernels: bool = False  # whether its layers have a shorter way on a CPU, where bfloat16 may be the faster
     flags: Mapping[str, str] = field(default_factory=dict)  # that the settings are asked for by, by their dotted names

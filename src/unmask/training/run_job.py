@@ -19,7 +19,7 @@ from unmask.errors import ERRORS, BadInput, UnmaskError
 from unmask.progress import say, task
 from unmask.runs import tensorboard
 from unmask.runs.commands import resume_command
-from unmask.runs.directory import DESCRIPTION, FINAL, FORMAT, Run, describe_run, open_run, read_description
+from unmask.runs.directory import DESCRIPTION, FINAL, FORMAT, SHAPE, Run, describe_run, open_run, read_description
 from unmask.runs.history import read_lines
 from unmask.runs.reporting import open_reporter
 from unmask.training import checkpoint
@@ -99,6 +99,8 @@ def run_job(
                 clock=clock,
                 fresh=not checkpoint.any_in(run.checkpoints),
             )
+            if world.first and job.write_shape is not None and not (run.path / SHAPE).exists():
+                job.write_shape(session.learner, run.path / SHAPE)
         facts = {"parameters": f"{session.parameters:,}", **job.facts}
         outputs = {"report": saving.report and world.first, "tensorboard": saving.tensorboard and world.first}
         with open_reporter(run, facts, **outputs) as (run, reporter):

@@ -182,7 +182,8 @@ def fill(
         targets: Only these words, of any number of tokens, the likeliest first; they come after the texts.
         pieces: How many tokens a word may have where [MASK:word] stands, such as 2 or 1-4.
         explain: Tell which words of the context mattered, each being replaced by others that could stand there.
-        step: Of a run, ask the moment that it kept after so many steps, instead of its model.
+        step: Of a run, also one that still trains, ask the moment that it kept after so many steps, instead of its
+            model.
         on_long: A text longer than the model takes is read in windows around its blanks, refused, or cut.
         field: The field of JSON lines that holds the text; text if not given.
         out: A file to write, a line of JSON for each text; the same command goes on where it was stopped.
@@ -192,8 +193,7 @@ def fill(
     """
     if not texts:
         raise BadInput('nothing to fill: give a text with a blank, such as "Paris is in [MASK]."')
-    asked = model_to_ask(model, device, precision, revision)
-    asked = asked if step is None else asked.at_step(step)
+    asked = model_to_ask(model, device, precision, revision, step)
 
     def answer(texts: list[str]) -> Answers[Filled]:
         each = asked.fill_each(texts, top=top, targets=targets, pieces=pieces, explain=explain, on_long=on_long)
@@ -205,11 +205,14 @@ def fill(
     return answer_texts(texts, answer, done="filled", field=field, out=path_of(out), settings=settings)
 
 
-def model_to_ask(model: Location, device: str | None, precision: str, revision: str | None = None) -> Model:
-    """A model that answers; a wrong path is told before anything heavy is loaded."""
-    from unmask.models.locate import model_directory
+def model_to_ask(
+    model: Location, device: str | None, precision: str, revision: str | None = None, step: int | None = None
+) -> Model:
+    """A model that answers, or a moment of a run; a wrong path is told before anything heavy is loaded."""
+    from unmask.models.locate import model_directory, moment_directory
 
-    directory = model_directory(Path(model), revision)
+    directory = (model_directory if step is None else moment_directory)(Path(model), revision)
     from unmask.inference.model import load
 
-    return load(directory, device=device, precision=precision)
+    asked = load(directory, device=device, precision=precision)
+    return asked if step is None else asked.at_step(step)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unmask.errors import BadInput, UnmaskError
+from unmask.errors import BadInput, Damaged, UnmaskError
 from unmask.results import Embedded, Searched
 from unmask.runs.directory import DESCRIPTION
 from unmask.tokens.store.manifest import COLLOCATIONS, ENTITIES
@@ -177,7 +177,13 @@ class AnswerDesk:
         def fill() -> Iterator[dict[str, Any]]:
             models = self._moment_models(place)
             for moment in models.moments:
-                (filled,) = fill_good(models.at(moment), [question.text], top=question.top)
+                try:
+                    model = models.at(moment)
+                except Damaged:
+                    if moment.folder.is_dir():
+                        raise
+                    continue  # a run that trains keeps its newest alone: this one was let go meanwhile
+                (filled,) = fill_good(model, [question.text], top=question.top)
                 said = {"error": str(filled)} if isinstance(filled, BadInput) else asdict(filled)
                 yield {"step": moment.step, "names": moment.names, "filled": said}
 

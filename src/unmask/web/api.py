@@ -186,14 +186,15 @@ def describe_place(answering: AnswerDesk, place: Place) -> q.ServedPlace:
     """What a page has to know of a place."""
     card = own_json(place.model, TASK) if place.model is not None else None
     card = card if isinstance(card, dict) else {}
+    fills = _fills_blanks(place)
     described = q.ServedPlace(
         id=place.id,
         name=place.name,
         abilities=list(place.abilities if place.is_there else answering.served.abilities[place.id]),
         state="there" if place.is_there else "vanished",
         phrases=place.has_lists,
-        fills=_fills_blanks(place),
-        moments=len(kept_moments(place.path, MOST_MOMENTS)) if _fills_blanks(place) else 0,
+        fills=fills,
+        moments=len(kept_moments(place.path, MOST_MOMENTS)) if fills and place.has_shape else 0,
         task=str(card["task"]) if "task" in card else None,
         pair=card.get("pair_field") is not None,
         explains=card.get("task") == "classify" and answering.start_of(place) is not None,

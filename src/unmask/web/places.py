@@ -16,7 +16,7 @@ from unmask.errors import BadInput
 from unmask.files import missing_path, path_kind
 from unmask.models.hub import hub_name
 from unmask.models.locate import TASK, TOKENIZERS, model_directory
-from unmask.runs.directory import DESCRIPTION, LOCK, METRICS, MODEL
+from unmask.runs.directory import DESCRIPTION, LOCK, METRICS, MODEL, SHAPE
 from unmask.runs.history import find_runs
 from unmask.tokens.store.manifest import COLLOCATIONS, ENTITIES
 from unmask.web.untrusted import own_file, own_json
@@ -60,8 +60,13 @@ class Place:
     @property
     def tokenizer(self) -> Path | None:
         """Where its tokenizer is, if it has one."""
-        folders = (self.path, self.path / MODEL, self.path / "tokenizer")
+        folders = (self.path, self.path / MODEL, self.path / "tokenizer", self.path / SHAPE)
         return next((each for each in folders if any((each / name).is_file() for name in TOKENIZERS)), None)
+
+    @property
+    def has_shape(self) -> bool:
+        """Whether checkpoints of it can be asked: it is said what the model is like that they are of."""
+        return self.model is not None or own_file(self.path / SHAPE, CONFIG) is not None
 
     @property
     def has_lists(self) -> bool:

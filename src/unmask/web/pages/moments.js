@@ -22,7 +22,8 @@ function Moment({ moment }) {
 
 export function Moments({ places, state, set }) {
   const place = chosen(places, state.of);
-  const ready = place && place.abilities.includes('embed') && state.text.trim();
+  const there = place && (place.abilities.includes('embed') || place.moments > 0);
+  const ready = there && state.text.trim();
   const asked = useAnswer('moments', ready ? { model: place.id, text: state.text, top: TOP } : null, 300);
   if (!place) return null;
   const moments = asked.answer?.answers ?? [];
@@ -33,7 +34,7 @@ export function Moments({ places, state, set }) {
   return html`<section><h2>One sentence through the checkpoints</h2>
     <div class="controls">${places.length > 1 && html`<${PlaceChoice} id="of" label="Run" places=${places} value=${place.id} onChange=${of => set({ of, at: '' })} />`}
       <${Field} id="sentence" label="Sentence with [MASK] in the place of a word" wide><input id="sentence" type="text" value=${state.text} onInput=${event => set({ text: event.target.value })} /><//></div>
-    ${!place.abilities.includes('embed') && html`<p class="soft">The model is there when the run is finished; then its checkpoints can be asked.</p>`}
+    ${!there && html`<p class="soft">Nothing was kept yet. A run keeps its weights every few minutes, with --keep-moments at the start and after each tenth too; then they can be asked, here and while it trains.</p>`}
     <${Problem} text=${asked.error} />
     ${moment && html`<div class=${`moments ${asked.busy ? 'busy' : ''}`}>
       ${moments.length > 1 ? html`<${Field} id="at" label=${`After ${named(moment)}`}><input id="at" type="range" min="0" max=${moments.length - 1} step="1" value=${at} aria-valuetext=${named(moment)} onInput=${event => set({ at: event.target.value })} /><//>`
