@@ -12,6 +12,7 @@ OTHERS = {
     "corruption/test_spans.py": "units of several words, by three policies",
     "pretraining/test_every_kind.py": "every recipe: its golden losses, stopped and resumed, exported",
     "test_benchmarks.py": "the scripts in benchmarks/",
+    "test_ci.py": ".ci/run and make test, as to the browser",
     "test_layers.py": "who imports whom",
     "test_mirror.py": "where tests stand",
     "test_readme.py": "README.md, CONTRIBUTING.md and docs/",

@@ -40,7 +40,7 @@ def export_shape(model: PreTrainedModel | None, dataset: Dataset, out: Path, *, 
         return
     config = deepcopy(model.config)
     config.architectures = [type(model).__name__.removeprefix("FSDP")]  # what shards a model puts before its name
-    with whole_directory(out) as aside:
+    with whole_directory(out) as aside, quiet_transformers():
         config.save_pretrained(aside)
         dataset.write_tokenizer(aside, length)
 

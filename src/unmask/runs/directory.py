@@ -80,7 +80,7 @@ README = """# A run of unmask
 | `metrics.jsonl` | a line for each logged step and each validation on what is held out |
 | `report.html`, `plot.png` | the run on one page: figures, curves, settings, how to use the model |
 | `checkpoints/` | the newest moments to go on from; `unmask runs RUN`, RUN being this directory, names the command |
-| `shape/` | of what fills blanks: the model without weights, with which `unmask fill RUN TEXT --step N` asks a checkpoint |
+| `shape/` | of a model that fills blanks, all but its weights: `unmask fill RUN TEXT --step N` takes a checkpoint's |
 """
 BEST_ROW = "| `best/` | the best moment by the first figure of `run.json`, which `model/` is of |\n"
 
