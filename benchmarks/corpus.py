@@ -4,13 +4,17 @@
     python benchmarks/corpus.py templates --count 100000    # letters of one template with other bodies: bounded time
     python benchmarks/corpus.py kills --count 50            # killed at random moments, the same SHA-256 in the end
     python benchmarks/corpus.py waves --count 1000          # memory after so many waves beside after 50
-    python benchmarks/corpus.py speed --path wiki.txt       # MB/s a core, and ten times the text
-    python benchmarks/corpus.py speed --path wiki.txt --datatrove other/bin/python   # … beside datatrove, in turns
+    python benchmarks/corpus.py core --path wiki.txt        # reading, cleaning, rules and signatures: MB/s a core
+    python benchmarks/corpus.py speed --path wiki.txt --datatrove other/bin/python   # all of it beside datatrove
+    python benchmarks/corpus.py growth --path wiki.txt      # ten times the text: how much more time, how much memory
+    python benchmarks/corpus.py tokens --path wiki.txt      # encoding beside raw tokenizers
+    python benchmarks/corpus.py cost --path wiki.txt        # of a document that shares a key, and bytes moved
 
-`speed` asks both sides for the rules of Gopher, C4 and FineWeb and for near-duplicates by MinHash; the rules are the
-same by name and not in every detail, so how many documents each keeps stands beside the times. datatrove
-lives in an environment of its own (`pip install "datatrove[io,processing]"`), whose Python is given. Times under load
-are noisy: processor time, children included, is what is compared.
+`--megabytes` takes less of the text. `speed` asks both sides for the rules of Gopher, C4 and FineWeb and for
+near-duplicates by MinHash, with as many processes (`--workers`), in turns; the rules are the same by name and not in
+every detail, so how many documents each keeps stands beside the times. datatrove lives in an environment of its own
+(`pip install "datatrove[io,processing]"`), whose Python is given. Times under load are noisy: processor time, children
+included, is what is compared.
 """
 
 from __future__ import annotations
@@ -30,6 +34,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import corpus_speed
 import numpy as np
 
 from unmask.corpus.collect import CollectedCorpus, collect_corpus
@@ -41,7 +46,6 @@ LEVELS = (0.5, 0.6, 0.7, 0.74, 0.8, 0.85, 0.9, 0.95, 0.98)
 ALPHABETS = {"Chinese": (0x4E00, 4_000), "Japanese": (0x3041, 80), "Thai": (0x0E01, 46)}
 SCRIPTS = ("English", *ALPHABETS)
 SMALL_WAVE = 64 << 10  # characters of a wave, for many of them in little time; `prepare` has 4 Mi
-PROCESSES = "1"  # on both sides: with two, one file of text did not come to its end in datatrove within 4 minutes
 
 
 def invented(script: str, seed: int, words: int = 400) -> str:
@@ -178,116 +182,42 @@ def waves(folder: Path, count: int) -> None:
     print(f"resident after 50: {early / 1e6:.0f} MB, at the end: {late / 1e6:.0f} MB, {late / early - 1:+.1%}")
 
 
-OURS = """
-import json, resource, sys
-from pathlib import Path
-from unmask.corpus.collect import collect_corpus
-from unmask.corpus.engines.engine import Engine
-from unmask.corpus.rules.settings import choose_rules
-from unmask.corpus.settings import CollectConfig
-config = CollectConfig(near_duplicates=0.8, rules=choose_rules(sys.argv[3]))
-corpus = collect_corpus([sys.argv[1]], Path(sys.argv[2]), config=config, engine=Engine(processes=int(sys.argv[4])))
-print(json.dumps({"kept": corpus.counts["train"] + corpus.counts["valid"], "recall": str(corpus.recall)}))
-"""
-THEIRS = """
-import json, sys
-from pathlib import Path
-from datatrove.executor import LocalPipelineExecutor
-from datatrove.pipeline import dedup, filters
-from datatrove.pipeline.dedup.minhash import MinhashConfig
-from datatrove.pipeline.readers import JsonlReader
-from datatrove.pipeline.writers import JsonlWriter
-from datatrove.utils.hashing import HashConfig
-source, out, workers = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
-config = MinhashConfig(hash_config=HashConfig(precision=64), num_buckets=16, hashes_per_bucket=8, n_grams=5)
-def run(pipeline, tasks):
-    LocalPipelineExecutor(pipeline=pipeline, tasks=tasks, workers=min(tasks, workers)).run()
-def read(folder):
-    return JsonlReader(str(folder))
-rules = [filters.GopherRepetitionFilter(), filters.GopherQualityFilter(), filters.FineWebQualityFilter()]
-rules.insert(2, filters.C4QualityFilter(filter_no_terminal_punct=False))
-run([read(source), *rules, JsonlWriter(str(out / "filtered"))], workers)
-places = {name: str(out / name) for name in ("signatures", "buckets", "ids", "kept")}
-run([read(out / "filtered"), dedup.MinhashDedupSignature(places["signatures"], config=config)], workers)
-run([dedup.MinhashDedupBuckets(places["signatures"], places["buckets"], config=config)], 16)
-run([dedup.MinhashDedupCluster(places["buckets"], places["ids"], config=config)], 1)
-run([read(out / "filtered"), dedup.MinhashDedupFilter(places["ids"]), JsonlWriter(places["kept"])], workers)
-"""
-
-
-def texts_of(path: Path) -> Iterator[str]:
-    from unmask.corpus.read.find import find_sources
-    from unmask.corpus.read.reader import read_source
-    from unmask.records import Document
-
-    for source in find_sources([str(path)]):
-        yield from (record.text for record in read_source(source) if isinstance(record, Document))
-
-
-def timed(command: list[str], environment: dict[str, str] | None = None) -> tuple[float, float, int, str]:
-    """Seconds of processors and of the clock, the largest process in bytes, and what was said."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    answer = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})})
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if answer.returncode:
-        raise SystemExit(f"{command[0]} ended with {answer.returncode}: {answer.stderr[-600:]}")
-    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return processor, time.perf_counter() - began, after.ru_maxrss * 1024, answer.stdout.strip()
-
-
-def speed(folder: Path, path: Path, datatrove: str | None, turns: int, times: int) -> None:
-    """The same work by both, in turns; then so many times the text by us."""
-    texts = list(texts_of(path))
-    (folder / "in").mkdir()
-    megabytes = write_jsonl(folder / "in" / "0.jsonl", texts).stat().st_size / 1e6
-    print(f"{len(texts):,} documents, {megabytes:.0f} MB of JSONL, web rules and near-duplicates, one process each")
-    ours: list[float] = []
-    for turn in range(turns):
-        command = [sys.executable, "-c", OURS, str(folder / "in"), str(folder / f"ours{turn}"), "web", PROCESSES]
-        processor, wall, peak, said = timed(command)
-        ours.append(processor)
-        print(f"unmask     {processor:6.1f} s of processors, {wall:6.1f} s, {megabytes / processor:5.2f} MB/s a core")
-        print(f"           {said}")
-        if datatrove:
-            command = [datatrove, "-c", THEIRS, str(folder / "in"), str(folder / f"theirs{turn}"), PROCESSES]
-            processor, wall, peak, _ = timed(command)
-            print(
-                f"datatrove  {processor:6.1f} s of processors, {wall:6.1f} s, {megabytes / processor:5.2f} MB/s a core"
-            )
-    command = [sys.executable, "-c", OURS, str(folder / "in"), str(folder / "plain"), "none", PROCESSES]
-    processor, wall, peak, said = timed(command)
-    print(f"without rules {processor:6.1f} s of processors, {megabytes / processor:5.2f} MB/s a core, {said}")
-    if times > 1:
-        draw = np.random.default_rng(0)
-        (folder / "many").mkdir()
-        for number in range(times):  # each time with other words here and there, so that nothing is a duplicate
-            varied = [" ".join(w if draw.random() > 0.2 else f"{w}{number}" for w in text.split(" ")) for text in texts]
-            write_jsonl(folder / "many" / f"{number:03}.jsonl", varied)
-        command = [sys.executable, "-c", OURS, str(folder / "many"), str(folder / "large"), "web", PROCESSES]
-        processor, wall, peak, said = timed(command)
-        growth = processor / float(np.median(ours))
-        print(f"{times} times the text: {growth:.1f} times the processor time, largest process {peak / 1e6:.0f} MB")
+COUNTED = {
+    "families": (families, 1_000),
+    "templates": (templates, 100_000),
+    "kills": (kills, 50),
+    "waves": (waves, 1_000),
+}
+OF_TEXT = {
+    "core": (corpus_speed.core, ("turns",)),
+    "speed": (corpus_speed.speed, ("datatrove", "turns", "workers")),
+    "growth": (corpus_speed.growth, ("times", "workers")),
+    "tokens": (corpus_speed.tokens, ("turns",)),
+    "cost": (corpus_speed.cost, ()),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("families", "templates", "kills", "waves", "speed"))
+    parser.add_argument("what", choices=(*COUNTED, *OF_TEXT))
     parser.add_argument("--count", type=int, help="planted copies, letters, kills or waves")
-    parser.add_argument("--path", type=Path, help="real text, for speed")
+    parser.add_argument("--path", type=Path, help="real text, for what is measured of it")
+    parser.add_argument("--megabytes", type=float, default=1e9, help="of the text; otherwise all")
     parser.add_argument("--datatrove", help="the Python of an environment that has datatrove")
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--times", type=int, default=1, help="grow the text so many times, for speed")
+    parser.add_argument("--times", type=int, default=10, help="the text grows so many times")
+    parser.add_argument("--workers", type=int, default=2, help="processes of each side")
     options = parser.parse_args()
     print(f"{options.what}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}, {time.strftime('%Y-%m-%d')}")
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        if options.what == "speed":
-            speed(folder, options.path, options.datatrove, options.turns, options.times)
+        if options.what in COUNTED:
+            run, count = COUNTED[options.what]
+            run(Path(name), options.count or count)
+        elif options.path is None:
+            parser.error(f"{options.what} needs --path")
         else:
-            work = {"families": (families, 1_000), "templates": (templates, 100_000), "kills": (kills, 50)}
-            work["waves"] = (waves, 1_000)
-            run, count = work[options.what]
-            run(folder, options.count or count)
+            measure, asks = OF_TEXT[options.what]
+            measure(Path(name), options.path, options.megabytes, *(getattr(options, each) for each in asks))
 
 
 if __name__ == "__main__":

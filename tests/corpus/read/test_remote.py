@@ -1,4 +1,4 @@
-"""Stores on this machine: a server of S3 (moto's) and a small hub of datasets, asked by the real clients."""
+"""Stores on this machine: S3 (moto's), Google's storage and a hub of datasets, asked by the real clients."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import boto3
+import google_storage
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -177,43 +179,37 @@ def test_a_store_that_does_not_answer_is_one_line(nobody: None, address: str) ->
     assert len(str(caught.value)) < 300
 
 
-class ListOfGoogle(BaseHTTPRequestHandler):
-    """The list of a bucket, as Google's storage gives it; of a single object it knows nothing."""
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-    def do_GET(self) -> None:
-        path, _, query = self.path.partition("?")
-        listing = path == "/storage/v1/b/texts/o"
-        prefix = unquote(dict(part.partition("=")[::2] for part in query.split("&")).get("prefix", ""))
-        dates = dict.fromkeys(("updated", "timeCreated"), "2026-01-01T00:00:00Z")
-        items = [
-            {"kind": "storage#object", "bucket": "texts", "name": name, "size": str(len(content)), **dates}
-            for name, content in FILES.items()
-            if name.startswith(prefix)
-        ]
-        body = json.dumps({"kind": "storage#objects", "items": items} if listing else {"error": {"code": 404}}).encode()
-        self.send_response(200 if listing else 404)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
-def test_files_of_google_s_storage_are_found_with_their_sizes_and_dates(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), ListOfGoogle)
-    Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server.server_address[1]}")
+@pytest.fixture
+def google(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The same files in a bucket of Google's storage."""
+    command = [sys.executable, google_storage.__file__, str(here), "texts"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://127.0.0.1:{server.stdout.readline().strip()}")
     remote._connected_store.cache_clear()
+    yield
+    remote._connected_store.cache_clear()
+    server.kill()
+    server.wait()
+    server.stdout.close()
+
+
+def test_google_s_storage_gives_the_corpus_that_the_same_files_give_here(
+    google: None, here: Path, tmp_path: Path
+) -> None:
     sources = find_sources(["gs://anonymous@texts/a"])
     names = ["a/one.jsonl", "a/table.parquet", "a/deep/two.jsonl.gz"]
     assert [(source.name, source.size) for source in sources] == [
         (f"gs://anonymous@texts/{name}", len(FILES[name])) for name in names
     ]
     assert {source.version for source in sources} == {"1767225600000000000"}
-    remote._connected_store.cache_clear()
-    server.shutdown()
-    server.server_close()
+    engine = Engine(processes=2)
+    far = collect_corpus(["gs://anonymous@texts/a"], tmp_path / "far", engine=engine, part_bytes=100_000)
+    near = collect_corpus([str(here / "a")], tmp_path / "near")
+    assert texts_of(far) == texts_of(near)
+    assert (far.fingerprint, far.counts, far.passed_over) == (near.fingerprint, near.counts, near.passed_over)
+    told = json.loads((far.path / "quarantine.jsonl").read_text())
+    assert (told["source"], told["line"]) == ("gs://anonymous@texts/a/one.jsonl", 2_001)
 
 
 class Refusing(BaseHTTPRequestHandler):
