@@ -5,15 +5,16 @@ In: a `RulesTried`. Out: tables, and excerpts to read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from math import isfinite
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from unmask.console.layout import draw_page, draw_table
-from unmask.quantities import format_bytes, format_duration, spell_counts, with_interval
-from unmask.results import Figure, RuleExample, RulesTried, RuleTrial
+from unmask.quantities import format_bytes, format_duration, spell_counts
+from unmask.results import Figure, RuleExample, RulesTried, RuleTrial, TrainedSample
 
 WIDEST = 50  # characters of a source; the end of a path tells most
 HEADS = ("rule", "drops", "share", "only it", "changes", "stays within")
@@ -50,24 +51,45 @@ def _trained(result: RulesTried) -> Iterator[RenderableType]:
     if not result.trained:
         return
     rows = [
-        (row.name, f"{row.documents:,}", format_bytes(row.bytes), *with_interval(row.bits_per_byte, ".3f"))
+        (
+            row.name,
+            f"{row.documents:,}",
+            _plus_minus(row.bits_per_byte, ".3f"),
+            _plus_minus(row.beyond_no_rule, "+.3f") if row.beyond_no_rule else "",
+        )
         for row in result.trained
     ]
-    yield draw_table(("trained with", "documents", "text", "bits/byte", "95 %"), rows, numbers=(1, 2, 3, 4))
+    yield draw_table(("trained with", "documents", "bits/byte, 95 %", "beyond no rule"), rows, numbers=(1, 2, 3))
     first, *others = result.trained
-    apart = [row.name for row in others if not _overlap(row.bits_per_byte, first.bits_per_byte)]
-    told = f"apart from {first.name}: {', '.join(apart)}" if apart else "all intervals overlap: nobody can say"
+    told = "; ".join(_apart(others)) or "no rule differs by more than the documents it was measured on do"
     yield Padding(
         Text(
-            f"{first.steps:,} steps each, one seed, measured on {result.measured_on:,} documents that all rules keep; "
-            f"{told}"
+            f"{first.steps:,} steps each, one seed, measured on {result.measured_on:,} documents that all rules keep, "
+            f"differences document by document; {told}"
         ),
         (0, 1),
     )
 
 
-def _overlap(one: Figure, other: Figure) -> bool:
-    return one.low <= other.high and other.low <= one.high
+def _plus_minus(figure: Figure, form: str) -> str:
+    """A figure with half of its interval, which is as wide on both sides.
+
+    >>> _plus_minus(Figure(2.5, 2.25, 2.75), ".2f")
+    '2.50 ± 0.250'
+    """
+    half = (figure.high - figure.low) / 2
+    return f"{figure.value:{form}} ± {half:.3f}" if isfinite(half) else f"{figure.value:{form}}"
+
+
+def _apart(rows: Sequence[TrainedSample]) -> Iterator[str]:
+    """The rules whose differences are above or below nothing, in words."""
+    figures = {row.name: row.beyond_no_rule for row in rows if row.beyond_no_rule is not None}
+    for word, names in (
+        ("fewer", [name for name, figure in figures.items() if figure.high < 0]),
+        ("more", [name for name, figure in figures.items() if figure.low > 0]),
+    ):
+        if names:
+            yield f"{word} bits than without rules: {', '.join(names)}"
 
 
 def _row(row: RuleTrial, documents: int) -> tuple[str, ...]:

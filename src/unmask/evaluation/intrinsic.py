@@ -218,7 +218,7 @@ def summarize_tokens(
         perplexity=_through(_exp, loss),
         top1=share_figure(tokens.ranks < 1, documents),
         top5=share_figure(tokens.ranks < 5, documents),
-        bits_per_byte=_through(lambda nats: nats / log(2) * tokens_per_byte, loss),
+        bits_per_byte=bits_per_byte(loss, tokens_per_byte),
         context_bits=mean_figure(surprise - tokens.losses / log(2), documents),
         most_frequent_top1=float((targets == counts.argmax()).mean()),
         unigram_loss=float(-np.log(unigram[targets]).mean()),
@@ -226,6 +226,11 @@ def summarize_tokens(
         by_frequency=_by(BANDS, tokens.bands, tokens),
         calibration=_calibration(tokens),
     )
+
+
+def bits_per_byte(nats: Figure, tokens_per_byte: float) -> Figure:
+    """What a byte of text costs, of what a token does."""
+    return _through(lambda each: each / log(2) * tokens_per_byte, nats)
 
 
 def _calibration(tokens: RestoredTokens) -> Calibration | None:

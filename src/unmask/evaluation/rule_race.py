@@ -2,8 +2,9 @@
 
 In: sources and the rules that are asked for. Out: what each rule would do to the sample, and for the sample as it is,
 for all rules together and for each rule that drops much, the bits that a byte of held-out text costs a model trained on
-it. Every model takes as many steps, with the same tokenizer, and is measured on the same documents: some that all rules
-keep, which none was trained on. So a rule gains only if what it drops keeps a model from learning the rest.
+it. Every model takes as many steps, with the same tokenizer, and is measured on the same hidden tokens of the same
+documents: some that all rules keep, which none was trained on. So a rule gains only if what it drops keeps a model from
+learning the rest, and how much is known document by document.
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ from unmask.corpus.engines.engine import Engine
 from unmask.corpus.rules.request import RuleRequest, try_request
 from unmask.corpus.split import by_digest
 from unmask.errors import BadInput
-from unmask.evaluation.intrinsic import evaluate
+from unmask.evaluation.intervals import difference_figure, ratio_figure
+from unmask.evaluation.intrinsic import bits_per_byte, encode_documents, restore_hidden
+from unmask.models.load import load_model
 from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.recipes import recipe_named
 from unmask.progress import task
-from unmask.records import Document, Flags
-from unmask.results import RulesTried, TrainedSample
+from unmask.records import Document, Flags, Reals
+from unmask.results import Figure, RulesTried, TrainedSample
+from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.prepare import prepare
+from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.load import save_tokenizer
 from unmask.tokens.tokenizer.train import train_tokenizer
 from unmask.training.budget import Budget
@@ -40,6 +45,8 @@ FEWEST = 20  # documents to measure on
 RULES = 4  # that are tried one by one, most dropped first
 LEAST = 0.01  # of the documents: a rule that drops fewer changes nothing that could be measured
 MEASURED = 200_000  # held-out tokens
+LENGTH, RATE = 128, 0.15  # of rows, and hidden of them: as `evaluate` measures
+AT_ONCE = 8192  # tokens in a forward pass
 VOCABULARY = 8_192
 NO_RULES, ALL_RULES = "no rule", "all rules"
 
@@ -51,6 +58,27 @@ class _Judged:
     before: str
     after: str  # what rules for lines leave of it
     drops: frozenset[str]  # the rules that would drop it
+
+
+@dataclass(frozen=True)
+class DocumentCosts:
+    """What the hidden tokens of each held-out document cost a model."""
+
+    nats: Reals  # D
+    tokens: Reals  # D, hidden
+    tokens_per_byte: float  # of all of the text
+
+    def beyond(self, other: DocumentCosts) -> Figure:
+        """How much more a byte costs than it does another model, on the same documents.
+
+        A document that is hard for one is hard for the other, and that cancels: the interval is much narrower than
+        two of their own would make it.
+        """
+        return self.per_byte(difference_figure((self.nats, self.tokens), (other.nats, other.tokens)))
+
+    def per_byte(self, nats: Figure) -> Figure:
+        """Bits of a byte, of nats of a token."""
+        return bits_per_byte(nats, self.tokens_per_byte)
 
 
 def race_rules(
@@ -66,6 +94,7 @@ def race_rules(
     held_out = _measured_documents(sample)
     names = [rule.name for rule in tried.rules if rule.dropped >= LEAST * tried.documents][:RULES]
     rows: list[TrainedSample] = []
+    costs: list[DocumentCosts] = []
     with tempfile.TemporaryDirectory(prefix="unmask-rules-") as place, task("Models", total=2 + len(names)) as step:
         folder = Path(place)
         texts = [each.before for each, out in zip(sample, held_out, strict=True) if not out]
@@ -81,13 +110,30 @@ def race_rules(
             trained = pretrain(
                 data, folder / f"run{len(rows)}", recipe_named(recipe), budget, saving=Saving(report=False)
             )
-            figure = evaluate(trained.model, folder / "measured", limit=MEASURED).bits_per_byte
-            size = sum(len(text.encode()) for text in left)
+            costs.append(_measure(trained.model, folder / "measured"))
             rows.append(
-                TrainedSample(name=name, documents=len(left), bytes=size, steps=trained.steps, bits_per_byte=figure)
+                TrainedSample(
+                    name=name,
+                    documents=len(left),
+                    bytes=sum(len(text.encode()) for text in left),
+                    steps=trained.steps,
+                    bits_per_byte=costs[-1].per_byte(ratio_figure(costs[-1].nats, costs[-1].tokens)),
+                    beyond_no_rule=costs[-1].beyond(costs[0]) if rows else None,
+                )
             )
             step(1)
     return replace(tried, trained=tuple(rows), measured_on=int(held_out.sum()))
+
+
+def _measure(model: Path, data: Path) -> DocumentCosts:
+    """A model on the held-out documents of a data directory: the same tokens are hidden for each."""
+    lm = load_model(model)
+    text = encode_documents(lm, Dataset.open(data).texts("valid"), {})
+    examples = HeldOutSet.of(text, lm.vocabulary, length=LENGTH, rate=RATE, seed=0)
+    restored = restore_hidden(lm, examples, text, MEASURED, AT_ONCE)
+    _, documents = np.unique(restored.documents, return_inverse=True)
+    nats: Reals = np.bincount(documents, restored.losses)  # type: ignore[assignment]
+    return DocumentCosts(nats, np.bincount(documents).astype(np.float64), len(text.ids) / text.bytes)
 
 
 def _vocabulary_size(texts: list[str]) -> int | None:

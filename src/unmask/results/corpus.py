@@ -156,6 +156,9 @@ class TrainedSample:
     bytes: int
     steps: int
     bits_per_byte: Figure  # on held-out documents that all rules keep
+    beyond_no_rule: Figure | None = (
+        None  # so many more than without rules, document by document; none of that one itself
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
