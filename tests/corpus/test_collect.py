@@ -376,6 +376,22 @@ def test_files_that_vanish_are_cut_off_or_cannot_be_opened_are_losses_and_the_re
     assert ("d.txt.gz", "breaks off (the compressed data is truncated)") in reasons
 
 
+def test_of_a_file_that_grows_what_was_there_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder := tmp_path / "in").mkdir()
+    write(folder / "a.txt", TEXTS[:300])
+    cut = collect.cut_parts
+
+    def cut_and_write(files: list[TextSource], size: int) -> list[Part]:
+        parts = cut(files, size)
+        with (folder / "a.txt").open("a") as file:
+            file.write("\n\n" + "\n\n".join(f"Written later, number {n}." for n in range(50)))
+        return parts
+
+    monkeypatch.setattr(collect, "cut_parts", cut_and_write)
+    result = collect_corpus([str(folder)], tmp_path / "corpus", part_bytes=2_000)
+    assert (result.counts["read"], result.counts["malformed"], result.counts["duplicate"]) == (300, 0, 0)
+
+
 def test_a_file_that_may_not_be_read_is_a_loss_in_a_folder_and_one_line_by_its_name() -> None:
     with tempfile.TemporaryDirectory() as name:  # which others than root can get to, unlike those of pytest
         folder, user = Path(name), os.geteuid()
