@@ -100,7 +100,7 @@ def violations(page: Page, *, colours: bool = False) -> list[str]:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_view_has_no_barrier_in_either_theme_and_no_sideways_scrolling(
+def test_a_view_has_its_command_and_its_data_no_barrier_in_either_theme_and_no_sideways_scrolling(
     server: Any, visit: Visit, settle: Any, view: str
 ) -> None:
     with visit(server, FULL.get(view, f"#{view}"), color_scheme="light") as page:
@@ -109,6 +109,15 @@ def test_a_view_has_no_barrier_in_either_theme_and_no_sideways_scrolling(
             page.click("button.primary")
             page.wait_for_selector("text=Every token in the order")
         settle(page)
+        assert page.inner_text(".take code").startswith("unmask ")
+        taken = {}
+        for button in ("Data as CSV", "Picture as PNG"):
+            with page.expect_download() as download:
+                page.locator(f"text={button}").first.click()
+            taken[button] = download.value.path().read_bytes()
+        heads, *rows = taken["Data as CSV"].decode().splitlines()
+        assert "," in heads and len(rows) > 1
+        assert taken["Picture as PNG"].startswith(b"\x89PNG") and len(taken["Picture as PNG"]) > 3_000
         page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
         assert violations(page) == []
         page.emulate_media(color_scheme="dark")
@@ -259,6 +268,11 @@ def test_a_tuned_model_answers_and_its_judgement_can_be_read(server: Any, visit:
             "chat 13",
             "mail 27",
         ]
+        with page.expect_download() as download:
+            page.click("text=Data as CSV")
+        whats = [line.partition(",")[0] for line in download.value.path().read_text(encoding="utf-8").splitlines()]
+        assert whats.count("test example") == 40 and whats.count("probability for this text") == 2
+        assert {"figure", "precision", "confusion", "slice"} < {*whats}
         page.fill("#least", "0")
         assert "40 of 40 test texts" in page.inner_text("main")
         page.fill("#least", "1")

@@ -6,6 +6,19 @@ const USUAL = { model: '', text: '', pair: '', least: '0.5', why: '' };
 const figure = value => value ? `${percent(value.value)} (${percent(value.low)} to ${percent(value.high)})` : '–';
 const share = value => value && Math.abs(value.value) <= 1 ? figure(value) : value ? `${number(value.value)} (${number(value.low)} to ${number(value.high)})` : '–';
 
+// All that the view shows, as rows of one table: what it is, of what, and its value.
+function dataOf(said, detail) {
+  const each = (list, row) => (list ?? []).map(row);
+  return [['what', 'of', 'beside', 'value', 'low', 'high', 'examples'],
+    ...each(Object.entries(said?.probabilities ?? {}), ([label, value]) => ['probability for this text', label, '', value]),
+    ...each(detail?.figures, ({ name, value }) => ['figure', name, '', value.value, value.low, value.high]),
+    ...(detail?.figures ?? []).flatMap(({ name, baselines }) => Object.entries(baselines).map(([way, value]) => ['figure', name, way, value.value, value.low, value.high])),
+    ...(detail?.label_figures ?? []).flatMap(row => ['precision', 'recall', 'f1'].map(name => [name, row.label, '', row[name], '', '', row.examples])),
+    ...each(detail?.confusions, row => ['confusion', row.true, row.said, row.count]),
+    ...each(detail?.slices, row => ['slice', row.by, row.name, row.score, row.low, row.high, row.examples]),
+    ...each(detail?.answers, ([sure, right]) => ['test example', right ? 'right' : 'wrong', '', sure])];
+}
+
 function Confusion({ detail }) {
   const names = [...new Set(detail.confusions.flatMap(each => [each.true, each.said]))].sort();
   if (!names.length || names.length > 30) return null;
@@ -100,7 +113,7 @@ export function Tuned({ places }) {
     ${detail?.errors.length > 0 && html`<section><h2>Errors to read</h2><p class="soft">The surest first: some of them will be errors of the labels.</p>
       <${Table} caption="Texts that were labelled wrongly" heads=${['text', 'label', 'said', 'sure']} numbers=${[3]} rows=${detail.errors.map(each => [html`<button type="button" class="plain" onClick=${() => { set({ text: each.text, ...(each.pair ? { pair: each.pair } : {}) }); scrollTo(0, 0); }}>${each.text.length > 160 ? each.text.slice(0, 160) + ' …' : each.text}</button>`, each.true.join(', ') || 'none', each.said.join(', ') || 'none', percent(each.probability)])} /></section>`}
     <${Take} name="tuned" command=${`unmask predict ${quote(place.name)} ${quote(state.text || 'a text')}${place.pair ? ` ${quote(state.pair || 'another')}` : ''}`}
-      rows=${() => said?.probabilities ? [['label', 'probability'], ...Object.entries(said.probabilities)] : [['probability', 'right'], ...(detail?.answers ?? [])]}
+      rows=${() => dataOf(said, detail)}
       picture=${() => ({ title: place.name, parts: [...(said?.probabilities ? [{ kind: 'text', serif: true, text: state.text }, { kind: 'bars', title: 'labels', rows: Object.entries(said.probabilities).sort((a, b) => b[1] - a[1]).slice(0, 20).map(([name, value]) => ({ name, value, text: percent(value) })) }] : []), ...(detail?.figures.length ? [{ kind: 'table', heads: ['figure', 'this model'], rows: detail.figures.map(each => [each.name.replaceAll('_', ' '), share(each.value)]) }] : [])] })} />
   <//>`;
 }
