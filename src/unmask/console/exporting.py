@@ -27,6 +27,8 @@ def draw_exported(result: Exported) -> RenderableType:
     rows = [("output", result.output)]
     if result.texts:
         rows.append(("texts compared", f"{result.texts:,}"))
+    if result.hidden is not None:
+        rows.append(("hidden tokens", f"{result.hidden:,}"))
     if result.cosine is not None:
         rows.append(("mean cosine" if result.to == "int8" else "least cosine", f"{result.cosine:.6f}"))
     if result.same_fills is not None:

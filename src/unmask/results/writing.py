@@ -25,6 +25,7 @@ class Exported:
     output: str  # vectors or fills
     bytes: int
     texts: int = 0  # that were compared
+    hidden: int | None = None  # tokens of them that were hidden, to compare fills
     cosine: float | None = None  # of vectors with the model's own: the least, or in 8 bits the mean
     same_fills: float | None = None  # the share of best fills that are the model's own
     accuracy: tuple[float, float] | None = None  # of the model and of the export, on hidden tokens
