@@ -82,7 +82,7 @@ def adapt(
             where it is the default), or several one after the other: causal until 0.2; mlm. If not given mlm.
         policy: What is hidden, as pretrain has it; if not given what the objective was published with, token for mlm.
         rate: How much is hidden, 0.15 if not given.
-        lr: The learning rate at its height; if not given 1e-4 · 768 / width, at most 1e-3.
+        lr: The learning rate at its height; if not given 1e-4 · (768 / width)², at most 1e-3.
         length: Tokens in a block, 128 if not given.
         batch_size: Blocks in a step, 32 if not given.
         micro_batch: Blocks that are computed at once, and that processes share out.
