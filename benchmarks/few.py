@@ -16,7 +16,7 @@ import numpy as np
 import tyro
 
 import unmask
-from unmask.evaluation.intervals import ratio_figure
+from unmask.intervals import ratio_figure
 
 
 def sample(test: Path, texts: int | None, folder: Path) -> Path:

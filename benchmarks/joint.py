@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 import tyro
 
-from unmask.evaluation.intervals import mean_figure
 from unmask.inference.fill import fill_blanks
 from unmask.inference.words import PIECES
+from unmask.intervals import mean_figure
 from unmask.models.load import LoadedModel, load_model
 from unmask.records import Flags
 from unmask.results import Figure, Filled

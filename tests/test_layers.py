@@ -13,7 +13,7 @@ import unmask
 ROOT = Path(unmask.__file__).parent
 LAYERS = [
     {"records", "results", "errors"},
-    {"progress", "files", "randomness", "quantities", "stages", "words", "task_batches", "network"},
+    {"progress", "files", "randomness", "quantities", "stages", "words", "task_batches", "network", "intervals"},
     {"runs"},
     {"corpus", "corruption"},
     {"tokens"},

@@ -7,7 +7,8 @@ import json
 import numpy as np
 
 from unmask.adapting.ending import GROUPS, WatchedValidation
-from unmask.adapting.validation import AdaptValidation, DocumentLosses, Losses
+from unmask.adapting.validation import AdaptValidation, Losses
+from unmask.pretraining.validation import DocumentLosses
 
 DRAW = np.random.default_rng(0)
 HARD = DRAW.normal(4.0, 1.0, 300)  # documents differ far more than moments do

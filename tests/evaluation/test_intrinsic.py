@@ -18,6 +18,7 @@ from unmask.models.load import load_model
 from unmask.pretraining.validation import measure_masks
 from unmask.records import Blocks
 from unmask.results import Evaluated, to_json
+from unmask.runs.directory import INTERVAL
 from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.encode import encode
@@ -113,6 +114,9 @@ def test_it_measures_what_training_validates_on(data: Path, make_model: Make, tm
     assert evaluated.positions == validated["predictions"]
     assert evaluated.loss.value == pytest.approx(validated["loss"], rel=1e-5)
     assert evaluated.top1.value == pytest.approx(validated["accuracy"], abs=1e-3)
+    for name, figure in (("loss", evaluated.loss), ("accuracy", evaluated.top1)):
+        bounds = [validated[f"{INTERVAL}{name}_{end}"] for end in ("low", "high")]
+        assert bounds == pytest.approx([figure.low, figure.high], rel=1e-4, abs=1e-3) and bounds[0] < bounds[1]
 
 
 def test_kinds_and_bands_each_cover_all_hidden_tokens(found: Evaluated) -> None:

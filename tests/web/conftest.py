@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 AROUND = ("the king sees", "nobody likes", "my sister paints", "one traveller wants", "her teacher remembers")
+LEASE = "the tenant shall pay the rent to the landlord under clause {} of the lease ."
 WORDS = {"animal": ("cat", "dog"), "place": ("river", "garden", "sea")}
 
 
@@ -159,3 +160,15 @@ def index(make_model: Callable[..., Path], tmp_path_factory: pytest.TempPathFact
     (folder / "texts.jsonl").write_text(labelled(40, 7), encoding="utf-8")
     unmask.index(make_model("bert"), folder / "texts.jsonl", out=folder / "shelf")
     return folder / "shelf"
+
+
+@pytest.fixture(scope="session")
+def adapted(make_model: Callable[..., Path], corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that moved a model into a domain, with general text beside it."""
+    folder, model = tmp_path_factory.mktemp("adapted"), make_model("bert")
+    (folder / "lease.txt").write_text("\n\n".join(LEASE.format(number) for number in range(60)), encoding="utf-8")
+    for name, text in (("domain", folder / "lease.txt"), ("general", corpus)):
+        unmask.prepare(text, out=folder / name, tokenizer=str(model), valid=0.1)
+    settings: dict[str, Any] = {"steps": 4, "lr": 3e-3, "length": 32, "batch_size": 8, "precision": "float32"}
+    kept = {"replay": folder / "general", "replay_share": 0.1, "forget": 0.5, "out": folder / "run"}
+    return unmask.adapt(model, folder / "domain", **settings, **kept).path

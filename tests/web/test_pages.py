@@ -316,6 +316,41 @@ def test_runs_are_followed_while_they_train_and_said_to_be_gone_when_they_are(
             page.wait_for_selector(".state.vanished")
 
 
+def test_an_adaptation_is_shown_with_both_losses_its_mixtures_and_the_intervals_that_it_kept(
+    serving: Any, visit: Visit, settle: Any, adapted: Path, kept_run: Path
+) -> None:
+    came = json.loads((adapted / "adapted.json").read_text(encoding="utf-8"))
+    last = json.loads((adapted / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    with serving(adapted, kept_run) as server, visit(server, "#runs?figure=general_loss") as page:
+        page.wait_for_selector("h2:has-text('adapted')")
+        page.wait_for_selector("canvas")
+        settle(page)
+        assert page.inner_text("section h2 >> nth=0") == "General loss, nats a token"
+        assert [each["name"] for each in server.get("/api/runs/run").json["curves"] if each["held_out"]][:2] == [
+            "loss",
+            "general_loss",
+        ]
+        losses, mixtures = page.locator("section:has(h2:has-text('adapted')) table").all()
+        for name in ("loss", "general_loss"):
+            row = losses.locator("tr", has=page.locator(f":is(td, th):text-is('{name.replace('_', ' ')}')")).inner_text()
+            assert [float(cell) for cell in row.split("\t")[1:]] == pytest.approx(
+                [came["before"][name], came["after"][name]], abs=1e-3
+            )
+        rows = [row.split("\t") for row in mixtures.locator("tbody tr").all_inner_texts()]
+        assert len(rows) == len(came["mixtures"]) > 3
+        for cells, mixture in zip(rows, came["mixtures"], strict=True):
+            assert ("kept" in cells[0]) == (mixture["share"] == came["kept"])
+            assert [float(cell) for cell in cells[1:]] == pytest.approx(
+                [mixture["loss"], mixture["general_loss"]], abs=1e-3
+            )
+        stand = page.locator("table", has=page.locator("caption", has_text="in the end")).inner_text()
+        for name in ("loss", "general_loss"):
+            low, high = (last[f"interval_{name}_{end}"] for end in ("low", "high"))
+            assert low < last[f"final_{name}"] < high and f"({low:.3f} to {high:.3f})" in stand
+        assert stand.count("no interval was kept") == 1  # of the run that was trained before there were any
+        assert violations(page) == []
+
+
 def test_empty_views_say_what_to_do(serving: Any, visit: Visit, data: Path) -> None:
     with serving(data) as server, visit(server, "#fill") as page:
         for view in VIEWS[1:]:

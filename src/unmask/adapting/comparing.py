@@ -10,8 +10,9 @@ from __future__ import annotations
 from math import log
 
 from unmask.adapting.start import AdaptStart
-from unmask.adapting.validation import DocumentLosses, Losses
-from unmask.evaluation.intervals import difference_figure
+from unmask.adapting.validation import Losses
+from unmask.intervals import difference_figure
+from unmask.pretraining.validation import DocumentLosses
 from unmask.results import Figure, TextChange
 from unmask.tokens.store.dataset import Dataset
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from torch.nn import Module
 
-from unmask.adapting.validation import AdaptValidation, DocumentLosses, Losses
+from unmask.adapting.validation import AdaptValidation, Losses
+from unmask.pretraining.validation import DocumentLosses
 from unmask.training.machine.distributed import World
 
 LOOKS = 3  # validations over which the domain has to gain
@@ -37,9 +38,10 @@ class WatchedValidation:
 
     def measure(self, learner: Module, limit: int | None, world: World) -> dict[str, float]:
         """Loss and accuracy on both texts; those of a sample, which is always the same, are remembered."""
+        if limit is None:
+            return self.held_out.measure(learner, limit, world)
         losses = self.held_out.losses(learner, limit, world)
-        if limit is not None:
-            self.remember(losses)
+        self.remember(losses)
         return losses.figures
 
     def remember(self, losses: Losses) -> None:

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unmask.errors import BadInput
-from unmask.evaluation.intervals import bootstrap_figure, wilson_figure
 from unmask.inference.embed import TextPooling, embed_texts
 from unmask.inference.sentence_layout import chosen_pooling
 from unmask.inference.vector_store import normalised
 from unmask.inference.vectors import Encoder
+from unmask.intervals import bootstrap_figure, wilson_figure
 from unmask.results import Figure, Likeness
 from unmask.tasks.similarity.scored import read_scored
 from unmask.tasks.similarity.validation import rank_correlation

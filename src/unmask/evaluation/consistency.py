@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from unmask.errors import BadInput
-from unmask.evaluation.intervals import ratio_figure
 from unmask.inference.hidden_rows import HiddenRow, answer_rows
+from unmask.intervals import ratio_figure
 from unmask.models.load import LoadedModel
 from unmask.records import Ids, Integers, Reals
 from unmask.results import Consistency, Figure

@@ -16,7 +16,7 @@ import torch
 from transformers import PreTrainedModel
 
 from unmask.corruption.render import random_order
-from unmask.evaluation.intervals import mean_figure
+from unmask.intervals import mean_figure
 from unmask.models.load import LoadedModel
 from unmask.objectives.masked_permuted import predict_in_order
 from unmask.objectives.permuted import all_at_once, predict_permuted

@@ -29,7 +29,7 @@ from unmask.corruption.units import eligible
 from unmask.errors import BadInput
 from unmask.evaluation.audit import marked_batches, with_sentinels_for
 from unmask.evaluation.bigram import NONE, BigramModel
-from unmask.evaluation.intervals import difference_figure, ratio_figure, within
+from unmask.intervals import difference_figure, ratio_figure, within
 from unmask.progress import task
 from unmask.records import Blocks, Corrupted, Flags, Ids, Integers, Reals, Vocabulary
 from unmask.results import Hardness, PolicyHardness

@@ -26,8 +26,8 @@ from unmask.evaluation.calibration import measure_calibration
 from unmask.evaluation.consistency import measure_consistency
 from unmask.evaluation.dependence import measure_dependence
 from unmask.evaluation.frequency import BANDS, token_bands, word_ranks
-from unmask.evaluation.intervals import mean_figure, share_figure
 from unmask.files import write_bytes
+from unmask.intervals import mean_figure, share_figure
 from unmask.models.inputs import as_inputs
 from unmask.models.load import LoadedModel, load_model
 from unmask.models.masked_lm import PERMUTED

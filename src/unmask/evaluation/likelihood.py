@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from torch.nn import Module
 
-from unmask.evaluation.intervals import ratio_figure
+from unmask.intervals import ratio_figure
 from unmask.pretraining.validation import MaskedValidation, measure_objective
 from unmask.progress import task
 from unmask.records import Integers

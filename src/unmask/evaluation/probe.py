@@ -23,12 +23,12 @@ from pathlib import Path
 import numpy as np
 
 from unmask.errors import BadInput
-from unmask.evaluation.intervals import wilson_figure
 from unmask.evaluation.probe_items import ProbeItem
 from unmask.inference.ask import Question, ask
 from unmask.inference.blanks import read_blanks
 from unmask.inference.passages import Passage, passages_between
 from unmask.inference.score import Scorer, ScoreSettings, TokenScores, score_passages
+from unmask.intervals import wilson_figure
 from unmask.models.load import LoadedModel
 from unmask.results import ProbedItem, ProbedPhenomenon, ProbeResult
 from unmask.tokens.example import BLANK

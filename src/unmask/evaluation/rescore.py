@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from unmask.errors import BadInput, BadLines
-from unmask.evaluation.intervals import ratio_figure, wilson_figure
 from unmask.inference.score import Scorer, ScoreSettings
+from unmask.intervals import ratio_figure, wilson_figure
 from unmask.records import Integers, Reals
 from unmask.results import Figure, Rescored
 

@@ -23,8 +23,8 @@ from unmask.corpus.engines.engine import Engine
 from unmask.corpus.rules.request import RuleRequest, try_request
 from unmask.corpus.split import by_digest
 from unmask.errors import BadInput
-from unmask.evaluation.intervals import difference_figure, ratio_figure
 from unmask.evaluation.intrinsic import bits_per_byte, encode_documents, restore_hidden
+from unmask.intervals import difference_figure, ratio_figure
 from unmask.models.load import load_model
 from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.recipes import recipe_named

@@ -9,16 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import exp, nan
+from math import exp, isfinite, nan
 from typing import Any
 
+import numpy as np
 import torch
 from torch.nn import Module
 from transformers import PreTrainedModel
 
-from unmask.objectives import mlm
+from unmask.intervals import difference_figure, ratio_figure, within
+from unmask.models.inputs import as_inputs
 from unmask.objectives.text import TextObjective
-from unmask.results import FigureTitle
+from unmask.objectives.vocabulary import predict_tokens
+from unmask.records import Reals
+from unmask.results import Figure, FigureTitle
+from unmask.runs.directory import INTERVAL
 from unmask.tokens.held_out import HELD_OUT_LENGTH, HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.training.machine.distributed import ALONE, World
@@ -32,6 +37,58 @@ TITLES = (
     FigureTitle("bits_per_byte", "Bits per byte"),
     FigureTitle("hidden_rate", "Hidden rate", percent=True),
 )
+
+
+@dataclass(frozen=True)
+class DocumentLosses:
+    """What hidden tokens cost, document by document; D entries each, zeros for documents outside of a sample."""
+
+    nats: Reals
+    predictions: Reals
+    correct: Reals
+
+    @property
+    def loss(self) -> float:
+        """Nats a hidden token, on average."""
+        return float(self.nats.sum() / max(1.0, self.predictions.sum()))
+
+    @property
+    def figure(self) -> Figure:
+        """The same, known as well as a sample of so many documents tells it."""
+        measured = self.predictions > 0
+        return ratio_figure(self.nats[measured], self.predictions[measured])
+
+    @property
+    def accuracy(self) -> Figure:
+        """The part of the hidden tokens that the best guess restores, with its interval."""
+        measured = self.predictions > 0
+        return within(ratio_figure(self.correct[measured], self.predictions[measured]), 0.0, 1.0)
+
+    def bounds(self, prefix: str = "") -> dict[str, float]:
+        """The ends of the intervals of loss, accuracy and perplexity, by names that a run keeps; none of one document.
+
+        Perplexity is e to the loss, and so are its ends.
+        """
+        loss = self.figure
+        perplexity = Figure(*(exp(min(each, 700)) for each in (loss.value, loss.low, loss.high)))
+        figures = {"loss": loss, "accuracy": self.accuracy, "perplexity": perplexity}
+        ends = {f"{name}_{end}": getattr(figure, end) for name, figure in figures.items() for end in ("low", "high")}
+        return {f"{INTERVAL}{prefix}{name}": value for name, value in ends.items() if isfinite(value)}
+
+    def above(self, other: DocumentLosses) -> Figure:
+        """How much more they cost than in another measurement of the same documents: a paired difference."""
+        measured = self.predictions > 0
+        costs = (self.nats[measured], self.predictions[measured])
+        return difference_figure(costs, (other.nats[measured], other.predictions[measured]))
+
+    def grouped(self, count: int) -> DocumentLosses:
+        """The same by at most so many groups of documents."""
+        groups = np.arange(len(self.nats)) % count
+
+        def total(values: Reals) -> Reals:
+            return np.bincount(groups, values, minlength=min(count, len(values))).astype(np.float64)
+
+        return DocumentLosses(total(self.nats), total(self.predictions), total(self.correct))
 
 
 @dataclass(frozen=True)
@@ -73,21 +130,39 @@ class MaskedValidation:
         return {**figures, "perplexity": exp(min(figures["loss"], 700))}
 
 
-@torch.no_grad()
 def measure_masks(
     model: PreTrainedModel, examples: HeldOutSet, limit: int | None = None, world: World = ALONE
 ) -> dict[str, float]:
-    """Loss and accuracy on the fixed held-out examples, whose batches the processes share."""
-    loss, correct, predictions = 0.0, 0.0, 0.0
+    """Loss and accuracy on the fixed held-out examples; on all of them with their intervals."""
+    losses = document_losses(model, examples, limit, world)
+    figures = {
+        "loss": losses.loss,
+        "accuracy": float(losses.correct.sum() / max(1.0, losses.predictions.sum())),
+        "predictions": float(losses.predictions.sum()),
+    }
+    return figures if limit is not None else figures | losses.bounds()
+
+
+@torch.no_grad()
+def document_losses(
+    model: PreTrainedModel, examples: HeldOutSet, limit: int | None = None, world: World = ALONE
+) -> DocumentLosses:
+    """What the hidden tokens of each document cost, on the fixed held-out examples, which the processes share."""
+    pieces = examples.packing.pieces
+    count = len(examples.stream.ends)
+    sums = np.zeros((3, count))
     with evaluating(model):
         for held_out, is_mine in world.padded_share(examples.batches(limit=limit)):
-            result = mlm.masked_lm_loss(model, held_out.batch)
-            loss += is_mine * result.loss.item()
-            correct += is_mine * int(result.correct.item())
-            predictions += is_mine * result.predicted
-    loss, correct, predictions = world.total(loss, correct, predictions)
-    count = max(1, predictions)
-    return {"loss": loss / count, "accuracy": correct / count, "predictions": predictions}
+            batch = held_out.batch
+            guesses = predict_tokens(model, batch.predicted, batch.targets, **as_inputs(model, batch))
+            if not is_mine:
+                continue
+            documents = pieces.documents[batch.numbers[batch.predicted // batch.ids.shape[1]]]
+            losses, right = guesses.losses.double().cpu().numpy(), guesses.right.double().cpu().numpy()
+            for row, values in enumerate((losses, np.ones(len(losses)), right)):
+                sums[row] += np.bincount(documents, values, minlength=count)
+    whole = np.array(world.total(*sums.ravel().tolist())).reshape(sums.shape)
+    return DocumentLosses(*whole)
 
 
 @torch.no_grad()

@@ -68,6 +68,7 @@ FREE = (
     "uses",
 )
 FINAL = "final_"  # before the name of a figure on everything that is held out, of the model that is exported
+INTERVAL = "interval_"  # before `loss_low`, `loss_high` and the like: the ends of 95 % intervals of final figures
 STOPPED = "stopped"  # of the line that says that the run was asked to stop, and did so with everything saved
 LOOKS = 10  # at a lock before it is said to be held
 

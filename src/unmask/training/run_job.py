@@ -19,7 +19,17 @@ from unmask.errors import ERRORS, BadInput, UnmaskError
 from unmask.progress import say, task
 from unmask.runs import tensorboard
 from unmask.runs.commands import resume_command
-from unmask.runs.directory import DESCRIPTION, FINAL, FORMAT, SHAPE, Run, describe_run, open_run, read_description
+from unmask.runs.directory import (
+    DESCRIPTION,
+    FINAL,
+    FORMAT,
+    INTERVAL,
+    SHAPE,
+    Run,
+    describe_run,
+    open_run,
+    read_description,
+)
 from unmask.runs.history import read_lines
 from unmask.runs.reporting import open_reporter
 from unmask.training import checkpoint
@@ -222,15 +232,16 @@ def finish(session: Session, run: Run, position: Position, saving: Saving, world
         session.restore_weights(best)
         step = best.step
     with task("Validating on all that is held out") as progress:
-        figures = session.measure(None, world)
+        measured = session.measure(None, world)
+        figures = {name: value for name, value in measured.items() if not name.startswith(INTERVAL)}
         progress(1, note=brief_figures(figures, job))
     finished_run = _finished_run(session, run, position, step, figures)
     learner = session.whole_learner()
     if world.first:
         job.export(learner, finished_run)
-        run.log(
-            {"step": position.step, **prefixed_figures(figures, FINAL)}
-        )  # last: whoever reads it finds all the rest
+        bounds = {name: value for name, value in measured.items() if name.startswith(INTERVAL)}
+        line = {"step": position.step, **prefixed_figures(figures, FINAL), **bounds}
+        run.log(line)  # last: whoever reads it finds all the rest
     world.wait()
     return finished_run
 

@@ -16,9 +16,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from unmask.errors import BadInput, Damaged, Refused
 from unmask.results import Confusion, Figure, FigureTitle, JudgedLabel, Mixture, SureError
-from unmask.runs.directory import DESCRIPTION, FINAL, METRICS, STOPPED, read_description
+from unmask.runs.directory import DESCRIPTION, FINAL, INTERVAL, METRICS, STOPPED, read_description
 from unmask.runs.history import HELD_OUT, History, Line, is_locked
-from unmask.runs.slices import ANSWERS, Slice, slices_of, wilson
+from unmask.runs.slices import ANSWERS, Slice, slices_of
 from unmask.runs.tuned_report import RESULT
 from unmask.web.places import Place
 from unmask.web.untrusted import own_file, own_json, own_text, parse_json
@@ -52,7 +52,7 @@ class FinalFigure(BaseModel):
     title: str
     percent: bool
     value: float
-    low: float | None = None  # 95 %, where it is a share of a known number of predictions
+    low: float | None = None  # 95 %, over documents, as the run kept it
     high: float | None = None
 
 
@@ -293,15 +293,14 @@ def thinned(lines: list[Line]) -> list[Line]:
 
 
 def final_figures(history: History) -> list[FinalFigure]:
-    """What was measured in the end; a share of hidden tokens with its interval (Wilson 1927), each counting alone."""
+    """What was measured in the end, with the intervals over documents that the run kept."""
     line, found = history.final_line, []
-    predictions = line.get(f"{FINAL}predictions", 0)
     for title in history.titles:
         value = line.get(FINAL + title.name)
         if value is None:
             continue
-        is_share = title.name == "accuracy" and predictions >= 1 and 0 <= value <= 1
-        low, high = wilson(value, predictions) if is_share else (None, None)
+        low, high = (line.get(f"{INTERVAL}{title.name}_{end}") for end in ("low", "high"))
+        low, high = (low, high) if None not in (low, high) else (None, None)
         found.append(
             FinalFigure(name=title.name, title=title.title, percent=title.percent, value=value, low=low, high=high)
         )

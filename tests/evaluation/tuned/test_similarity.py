@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from unmask.evaluation.intervals import bootstrap_figure
 from unmask.evaluation.tuned.similarity import baseline_cosines, farthest_off, word_overlap
+from unmask.intervals import bootstrap_figure
 from unmask.tasks.similarity.scored import PairFields, ScoredPair, ScoredPairs
 
 

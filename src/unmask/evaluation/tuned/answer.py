@@ -20,9 +20,9 @@ from math import log
 
 import numpy as np
 
-from unmask.evaluation.intervals import resampled_figure
 from unmask.evaluation.tuned.answers import write_answers
 from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
+from unmask.intervals import resampled_figure
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Answered, AnswerError, Figure, JudgedAnswerBaseline, JudgedAnswers

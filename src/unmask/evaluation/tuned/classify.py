@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from unmask.evaluation.intervals import resampled_figure, share_figure
 from unmask.evaluation.tuned.answers import write_answers
 from unmask.evaluation.tuned.baselines import LabelledArrays, baseline_decisions
 from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
 from unmask.evaluation.tuned.slicing import slice_columns
+from unmask.intervals import resampled_figure, share_figure
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Confusion, Figure, Judged, JudgedBaseline, JudgedLabel, SureError

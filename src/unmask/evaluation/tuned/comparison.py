@@ -23,8 +23,8 @@ import numpy as np
 from scipy.stats import binomtest, t
 
 from unmask.errors import BadInput
-from unmask.evaluation.intervals import mean_figure
 from unmask.evaluation.tuned.answers import read_answers
+from unmask.intervals import mean_figure
 from unmask.records import Integers, Reals
 from unmask.results import Figure, SeedDifference, TunedComparison, TunedContender, TunedDifference
 from unmask.runs.tuned_report import RESULT

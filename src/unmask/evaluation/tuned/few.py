@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from unmask.evaluation.intervals import ratio_figure, within
 from unmask.evaluation.tuned.classify import ask_examples
 from unmask.evaluation.tuned.leaks import find_leaks
 from unmask.evaluation.tuned.measured import note_measurement
 from unmask.files import sha256_of, write_json
+from unmask.intervals import ratio_figure, within
 from unmask.results import FewDraw, FewMethod, FewTuned, Figure, Overlap, to_plain
 from unmask.runs.commands import next_commands
 from unmask.runs.directory import read_description

@@ -20,7 +20,6 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from unmask.evaluation.intervals import mean_figure, within
 from unmask.evaluation.tuned.answers import write_answers
 from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
 from unmask.inference.corpus_records import TextRecord
@@ -30,6 +29,7 @@ from unmask.inference.rerank import rerank, reranker_of
 from unmask.inference.search import FUSION, By, search_index
 from unmask.inference.sentence_layout import chosen_pooling
 from unmask.inference.word_weights import retrieval_head
+from unmask.intervals import mean_figure, within
 from unmask.progress import task
 from unmask.records import Reals
 from unmask.results import Hit, JudgedRetrieval, QueryError, RetrievalWay, Searched

@@ -20,12 +20,12 @@ from scipy.stats import rankdata
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from unmask.errors import BadInput
-from unmask.evaluation.intervals import bootstrap_figure
 from unmask.evaluation.tuned.answers import write_answers
 from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
 from unmask.inference.embed import embed_texts
 from unmask.inference.vectors import Encoder, load_encoder
 from unmask.inference.whitening import Whitening
+from unmask.intervals import bootstrap_figure
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Figure, JudgedSimilarity, PairError, SimilarityBaseline

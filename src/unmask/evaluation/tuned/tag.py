@@ -19,10 +19,10 @@ from functools import cached_property
 
 import numpy as np
 
-from unmask.evaluation.intervals import resampled_figure
 from unmask.evaluation.tuned.answers import write_answers
 from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
 from unmask.evaluation.tuned.slicing import slice_columns
+from unmask.intervals import resampled_figure
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
 from unmask.results import Figure, JudgedEntities, JudgedTagBaseline, JudgedTags, TagError

@@ -96,6 +96,12 @@ function Adapted({ run }) {
       rows=${mixtures.map(each => [`${percent(each.share, 0)}${each.share === kept ? ' ✓ kept' : ''}`, number(each.loss), number(each.general_loss)])} /></div></section>`;
 }
 
+// A figure of the end as people read it, with its interval.
+const measured = figure => {
+  const spelt = value => figure.percent ? percent(value) : number(value);
+  return `${figure.title} ${spelt(figure.value)} (${figure.low == null ? 'no interval was kept' : `${spelt(figure.low)} to ${spelt(figure.high)}`})`;
+};
+
 const state = run => html`<span class=${`state ${run.state}`}>${run.state}</span>`;
 
 export function Runs({ places }) {
@@ -129,11 +135,11 @@ export function Runs({ places }) {
     <section aria-live="polite"><h2>Where they stand</h2>
       <${Table} caption="Runs, and what was measured in the end on all that is held out" heads=${['run', 'state', 'step', 'tokens', 'tokens a second', 'in the end']} numbers=${[2, 3, 4]}
         rows=${runs.map(run => [run.name, state(run), `${run.step.toLocaleString('en')}${run.steps ? ` of ${run.steps.toLocaleString('en')}` : ''}`, run.tokens.toLocaleString('en'), run.tokens_per_second ? Math.round(run.tokens_per_second).toLocaleString('en') : '–',
-          run.problem || run.final.map(each => `${each.title} ${each.percent ? percent(each.value) : number(each.value)}${each.low == null ? '' : ` (${percent(each.low)} to ${percent(each.high)})`}`).join(' · ') || '–'])} />
-      <p class="soft small">An interval counts each hidden token alone; unmask evaluate gives those over documents, for every figure.</p></section>
+          run.problem || run.final.map(measured).join(' · ') || '–'])} />
+      <p class="soft small">Intervals are 95 %, over documents: tokens of one document go together. Runs that were trained before intervals were kept have none; unmask evaluate measures them again.</p></section>
     ${runs.filter(run => run.adapted).map(run => html`<${Adapted} key=${run.id} run=${run} />`)}
     <${Take} name="runs" command=${runs.length === 1 ? `unmask watch ${quote(runs[0].name)}` : 'unmask runs .'}
-      rows=${() => [['run', 'figure', 'held_out', 'step', 'tokens', 'value'], ...runs.flatMap(run => run.curves.flatMap(curve => curve.values.map((value, at) => [run.name, curve.name, curve.held_out, curve.steps[at], curve.tokens[at], value])))]}
+      rows=${() => [['run', 'figure', 'held_out', 'step', 'tokens', 'value', 'low', 'high'], ...runs.flatMap(run => [...run.curves.flatMap(curve => curve.values.map((value, at) => [run.name, curve.name, curve.held_out, curve.steps[at], curve.tokens[at], value, '', ''])), ...run.final.map(each => [run.name, `final ${each.name}`, true, run.step, run.tokens, each.value, each.low ?? '', each.high ?? ''])])]}
       picture=${() => ({ title, parts: [...(canvas.current ? [{ kind: 'canvas', canvas: canvas.current }] : []), { kind: 'table', heads: ['run', 'state', 'step', 'tokens'], rows: runs.map(run => [run.name, run.state, run.step, run.tokens]) }] })} />
     <${Moments} places=${all.filter(place => ids.includes(place.id) && place.fills)} state=${now} set=${set} />
   <//>`;

@@ -3,7 +3,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from unmask.evaluation.intervals import difference_figure, mean_figure, ratio_figure, share_figure
+from unmask.intervals import difference_figure, mean_figure, ratio_figure, share_figure
 
 
 def clustered(rng: np.random.Generator, documents: int) -> tuple[np.ndarray, np.ndarray]:
