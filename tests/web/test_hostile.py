@@ -6,8 +6,11 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+import unmask
 from unmask.files import with_seal, write_json
+from unmask.runs.report import write_report
 
 PAYLOADS = [
     "<script>window.pwned=1</script>",
@@ -33,30 +36,70 @@ PAYLOADS = [
 ]
 
 
-def hostile_run(place: Path, intent: Path, payload: str) -> None:
-    """A tuned run whose every file was written by somebody else."""
-    shutil.copytree(intent, place)
+def hostile_logs(place: Path, name: str) -> None:
+    """What a run says of itself and logged, each of the payloads a name and a title of figures in it."""
     description = json.loads((place / "run.json").read_text())
     description.pop("seal")
-    description |= {
-        "name": payload,
-        "figures": [{"name": "loss", "title": payload}, {"name": payload, "title": payload}],
-    }
-    write_json(place / "run.json", with_seal(description))
-    lines = [{"step": step, "loss": 1.0 / step, "tokens": step, payload: step} for step in range(1, 9)]
+    titles = [{"name": payload, "title": payload} for payload in PAYLOADS]
+    write_json(place / "run.json", with_seal(description | {"name": name, "example": name, "figures": titles}))
+    figures = dict.fromkeys(PAYLOADS, 2.5) | {f"validation_{payload}": 2.5 for payload in PAYLOADS}
+    lines = [{"step": step, "loss": 1.0, "validation_loss": 1.0, "tokens": step, **figures} for step in range(1, 5)]
     (place / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def hostile_tuned(place: Path, intent: Path) -> None:
+    """A tuned run whose every file was written by somebody else."""
+    shutil.copytree(intent, place)
+    hostile_logs(place, PAYLOADS[0])
     result = json.loads((place / "tuned.json").read_text())
-    result |= {"task": payload, "labels": [payload]}
-    error = {"line": 1, "text": payload, "pair": None, "true": [payload], "said": [payload], "probability": 0.9}
-    result["test"] |= {"errors": [error], "confusions": [{"true": payload, "said": payload, "count": 3}]}
+    result |= {"task": PAYLOADS[1], "labels": PAYLOADS}
+    around = {"line": 1, "pair": None, "probability": 0.9}
+    errors = [{**around, "text": payload, "true": [payload], "said": [payload]} for payload in PAYLOADS]
+    confusions = [{"true": payload, "said": payload, "count": 3} for payload in PAYLOADS]
+    result["test"] |= {"errors": errors, "confusions": confusions}
     write_json(place / "tuned.json", result)
-    adapted = {"before": {payload: 1.0}, "after": {payload: 1.0}, "mixtures": [], "kept": 0.0, "why": payload}
-    write_json(place / "adapted.json", adapted)
+    (place / "model" / "README.md").write_text("\n".join(PAYLOADS), encoding="utf-8")
     card = json.loads((place / "model" / "task.json").read_text())
-    write_json(place / "model" / "task.json", card | {"labels": [payload, "place"]})
-    tokenizer = (place / "model" / "tokenizer.json").read_text(encoding="utf-8")
-    piece = json.dumps(payload).strip('"')
-    (place / "model" / "tokenizer.json").write_text(tokenizer.replace('"garden"', f'"{piece}"'), encoding="utf-8")
+    write_json(place / "model" / "task.json", card | {"labels": [PAYLOADS[0] + PAYLOADS[1], "place"]})
+
+
+def hostile_model(place: Path, kept_run: Path) -> None:
+    """A run whose tokenizer has the payloads as pieces, which its model likes best; its card is full of them."""
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(kept_run, place)
+    hostile_logs(place, PAYLOADS[0])
+    tokenizer = json.loads((place / "model" / "tokenizer.json").read_text(encoding="utf-8"))
+    pieces = tokenizer["model"]["vocab"]
+    words = [piece for piece in pieces if len(piece) > 3 and piece.isalpha()][: len(PAYLOADS)]
+    renamed = dict(zip(words, PAYLOADS, strict=True))
+    tokenizer["model"]["vocab"] = {renamed.get(piece, piece): id for piece, id in pieces.items()}
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
+    added = [{"id": pieces[word], "content": payload, **flags} for word, payload in renamed.items()]
+    tokenizer["added_tokens"] = sorted([*tokenizer["added_tokens"], *added], key=lambda each: each["id"])
+    write_json(place / "model" / "tokenizer.json", tokenizer)
+    weights = load_file(place / "model" / "model.safetensors")
+    for id in map(pieces.__getitem__, words):
+        weights["cls.predictions.bias"][id] += 30.0
+    save_file(weights, place / "model" / "model.safetensors", {"format": "pt"})
+    (place / "model" / "README.md").write_text("\n".join(PAYLOADS), encoding="utf-8")
+    changes = {"before": dict.fromkeys(PAYLOADS, 1.0), "after": dict.fromkeys(PAYLOADS, 1.0)}
+    fills = [{"text": each, "answer": each, "before": [each], "after": [each]} for each in PAYLOADS]
+    mixtures = [{"share": 0.0, "loss": 1.0, "general_loss": None}]
+    why = " ".join(PAYLOADS)
+    write_json(place / "adapted.json", changes | {"mixtures": mixtures, "kept": 0.0, "why": why, "fills": fills})
+    sentences = [{"text": each, "words": [[0, len(each)]], "fills": [[[[each, 0.5]]]]} for each in PAYLOADS]
+    write_json(place / "fills.json", {"moments": [{"step": 1, "names": PAYLOADS}], "kept": 1, "sentences": sentences})
+
+
+def hostile_names(folder: Path, kept_run: Path) -> list[Path]:
+    """Runs that are called what the payloads say, as far as a folder can be."""
+    places = [folder / payload.replace("/", "\u2215") for payload in PAYLOADS]
+    for place, payload in zip(places, PAYLOADS, strict=True):
+        place.mkdir(parents=True)
+        shutil.copy(kept_run / "run.json", place)
+        hostile_logs(place, payload)
+    return places
 
 
 def test_a_run_that_lies_is_said_to_be_damaged_and_leads_nowhere(serving: Any, intent: Path, tmp_path: Path) -> None:
@@ -98,42 +141,69 @@ def test_a_run_that_lies_is_said_to_be_damaged_and_leads_nowhere(serving: Any, i
         assert server.post("/api/predict", {"model": "huge", "texts": ["a"]}).status == 422
 
 
-def test_scripts_in_texts_names_pieces_metrics_and_cards_are_inert(
-    serving: Any, intent: Path, make_model: Any, browser: Any, settle: Any, tmp_path: Path
-) -> None:
-    from urllib.parse import quote
+ALIVE = "script:not([src]), iframe, object, base, meta[http-equiv], [onerror], [onload], [ontoggle], [href^=javascript]"
 
-    everything = " ".join(PAYLOADS)
-    place = tmp_path / "<img src=x onerror=window.pwned=1>"
-    hostile_run(place, intent, PAYLOADS[0] + PAYLOADS[1])
-    with serving(place, make_model("bert")) as server:
-        id = server.get("/api/places").json["places"][0]["id"]
+
+def test_every_script_in_texts_names_pieces_metrics_and_cards_is_inert(
+    serving: Any, intent: Path, kept_run: Path, browser: Any, settle: Any, tmp_path: Path
+) -> None:
+    tuned, model, names = tmp_path / "tuned", tmp_path / "model", hostile_names(tmp_path / "names", kept_run)
+    hostile_tuned(tuned, intent)
+    hostile_model(model, kept_run)
+    everything = quote(" ".join(PAYLOADS), safe="")
+    with serving(tuned, model, *names) as server:
+        runs = ",".join(place["id"] for place in server.get("/api/places").json["places"])
         context = browser.new_context()
         context.add_cookies([{"name": f"unmask-{server.port}", "value": server.keys.session, "url": server.address}])
         page, outside, blocked = context.new_page(), [], []
         context.on("request", lambda request: outside.append(request.url))
         page.on("console", lambda message: blocked.append(message.text) if "Content Security" in message.text else None)
         page.on("dialog", lambda dialog: (blocked.append("dialog"), dialog.dismiss()))
-        words = quote(everything, safe="")
-        for fragment in (
-            f"hide?model={id}&text={words}%20the%20garden",
-            f"fill?text={words}&policy={words}",
-            f"tuned?model={id}&text={words}",
-            f"runs?runs={id}&figure={words}",
-            f"search?query={words}",
-            f"grow?prefix={words}&at={words}",
-            words,
+        folders = [place.name for place in names]
+        for fragment, shown in (
+            (f"hide?model=model&text={everything}", PAYLOADS),  # pieces
+            ("fill?model=model&text=the+[MASK]&top=30", PAYLOADS),  # pieces
+            (f"fill?text={everything}&policy={everything}", []),
+            (f"tuned?model=tuned&text={everything}", PAYLOADS),  # labels and texts
+            (f"runs?runs={runs}&figure={everything}", [*folders, *PAYLOADS]),  # names, metrics and what came of it
+            (f"search?query={everything}", []),
+            (f"grow?prefix={everything}&at={everything}", []),
+            (everything, []),
         ):
             page.goto("about:blank")  # else only the fragment changes
             page.goto(f"{server.address}/#{fragment}")
             page.wait_for_selector("h1")
             settle(page)
+            text = page.evaluate("document.body.textContent")
+            assert [each for each in shown if each.strip("\u2028\u202e") not in text] == [], fragment
             assert page.evaluate("window.pwned") is None, fragment
-            dangerous = "script:not([src]), iframe, object, base, meta[http-equiv], [onerror], [onload], [ontoggle]"
-            assert page.locator(dangerous).count() == 0, fragment
+            assert page.locator(ALIVE).count() == 0, fragment
         assert [url for url in outside if not url.startswith((server.address, "about:blank"))] == []
         assert blocked == []  # nothing even tried
         context.close()
+
+
+def test_every_script_in_a_report_is_inert(intent: Path, kept_run: Path, browser: Any, tmp_path: Path) -> None:
+    tuned, model = tmp_path / "tuned", tmp_path / PAYLOADS[1]
+    hostile_tuned(tuned, intent)
+    hostile_model(model, kept_run)
+    (tmp_path / "texts.txt").write_text("\n\n".join(f"The king sees {each}." for each in PAYLOADS), encoding="utf-8")
+    unmask.prepare(tmp_path / "texts.txt", out=tmp_path / "data", tokenizer=str(model / "model"), valid=0.2)
+    context = browser.new_context()
+    page, outside = context.new_page(), []
+    context.on("request", lambda request: outside.append(request.url))
+    for run in (tuned, model):
+        write_report(run, dict(zip(PAYLOADS, PAYLOADS, strict=True)))
+    for folder in (tuned, model, tmp_path / "data"):
+        page.goto((folder / "report.html").as_uri())
+        text = page.evaluate("document.body.textContent")
+        assert "<script>" in text
+        if folder.name != "data":
+            assert [each for each in PAYLOADS if each not in text] == []
+        assert page.evaluate("window.pwned") is None
+        assert page.locator(f"script, {ALIVE}").count() == 0
+    assert len(outside) == 3
+    context.close()
 
 
 def test_whatever_the_description_allows_is_answered_as_it_says(serving: Any, make_model: Any, data: Path) -> None:

@@ -332,7 +332,9 @@ def test_an_adaptation_is_shown_with_both_losses_its_mixtures_and_the_intervals_
         ]
         losses, mixtures = page.locator("section:has(h2:has-text('adapted')) table").all()
         for name in ("loss", "general_loss"):
-            row = losses.locator("tr", has=page.locator(f":is(td, th):text-is('{name.replace('_', ' ')}')")).inner_text()
+            row = losses.locator(
+                "tr", has=page.locator(f":is(td, th):text-is('{name.replace('_', ' ')}')")
+            ).inner_text()
             assert [float(cell) for cell in row.split("\t")[1:]] == pytest.approx(
                 [came["before"][name], came["after"][name]], abs=1e-3
             )
