@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -362,19 +363,49 @@ def test_empty_views_say_what_to_do(serving: Any, visit: Visit, data: Path) -> N
         assert violations(page) == []
 
 
-def test_reports_open_from_disk_without_barriers_scripts_or_sideways_scrolling(
-    browser: Browser, intent: Path, data: Path, kept_run: Path, tmp_path: Path
-) -> None:
-    run = tmp_path / "run"
+@pytest.fixture(scope="module")
+def reports(
+    intent: Path, data: Path, adapted: Path, kept_run: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    """A report of each kind; that of a run has its sentences filled."""
+    run = tmp_path_factory.mktemp("reports") / "run"
     shutil.copytree(kept_run, run)
     write_fills(run, Dataset.open(data), 0.0)
     write_report(run)
+    folders = {"tuned": intent, "corpus": data, "adaptation": adapted, "run": run}
+    return {kind: folder / "report.html" for kind, folder in folders.items()}
+
+
+def test_reports_are_printed_whole_and_black_on_white(browser: Browser, reports: dict[str, Path]) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    for kind, report in reports.items():
+        page.goto(report.as_uri())
+        page.emulate_media(media="print", color_scheme="dark")
+        page.set_viewport_size({"width": 718, "height": 1000})  # of a sheet of A4 within its margins
+        assert page.evaluate("document.documentElement.scrollWidth") <= 718, kind
+        colours = "[...document.querySelectorAll('body, h2, td')].map(each => getComputedStyle(each))"
+        assert page.evaluate(f"{colours}[0].backgroundColor") == "rgb(255, 255, 255)", kind
+        inks = page.evaluate(f"{colours}.map(each => Math.max(...each.color.match(/[0-9]+/g).slice(0, 3)))")
+        assert len(inks) > 10 and max(inks) < 0x80, kind
+        hidden = "all => all.filter(each => !each.checkVisibility()).length"
+        assert page.locator("details:not([open]) > *").evaluate_all(hidden) == 0, kind
+        sheet = page.pdf(format="A4")
+        assert sheet.startswith(b"%PDF") and len(re.findall(rb"/Type */Page\b", sheet)) >= 1, kind
+    assert page.locator("details").count() > 0
+    context.close()
+
+
+def test_reports_open_from_disk_without_barriers_scripts_or_sideways_scrolling(
+    browser: Browser, reports: dict[str, Path]
+) -> None:
+    run = reports["run"].parent
     assert (run / "report.html").stat().st_size < 1_000_000
     context = browser.new_context()  # scripts of a page of ours would run here
     page = context.new_page()
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
-    for report in (intent / "report.html", data / "report.html", run / "report.html"):
+    for report in reports.values():
         page.goto(report.as_uri())
         assert page.locator("script").count() == 0
         for scheme in ("light", "dark"):
@@ -383,7 +414,7 @@ def test_reports_open_from_disk_without_barriers_scripts_or_sideways_scrolling(
             assert violations(page, colours=scheme == "dark") == [], (report, scheme)
         page.set_viewport_size({"width": 320, "height": 700})
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, report
-    assert len(requests) == 3
+    assert len(requests) == 4
     shown = page.locator(".words i:visible")
     assert page.locator(".filled").count() == 20 and page.locator(".guesses li:visible").count() == 5
     last = shown.all_inner_texts()

@@ -14,7 +14,7 @@ LONG = 32  # characters of a cell that is a text and no figure
 STYLE = """
 :root { color-scheme: light dark; --ink: #1f2933; --faint: #616e7c; --line: #e4e7eb; --ground: #f5f7fa; --card: #fff;
   --accent: #3b6fb6; --warn: #9a5b00; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e7eb; --faint: #9aa5b1; --line: #323f4b; --ground: #12181f;
+@media screen and (prefers-color-scheme: dark) { :root { --ink: #e4e7eb; --faint: #9aa5b1; --line: #323f4b; --ground: #12181f;
   --card: #1b242d; --accent: #7fb0ee; --warn: #f0b429; } /* drawn for paper */
   section > svg { background: #fff; border-radius: 8px; filter: invert(0.92) hue-rotate(180deg); } }
 * { box-sizing: border-box; }
@@ -64,7 +64,10 @@ details table { margin-top: 12px; }
   .stack tr > td { text-align: left; font-size: 14px; }
   .stack tr:first-child { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .stack td::before { content: attr(data-head); color: var(--faint); } }
-@media print { body { background: none; } section, .card { break-inside: avoid; } }
+@media print { :root { color-scheme: light; } body { background: #fff; font-size: 14px; }
+  main { max-width: none; padding: 0; } section { padding: 14px 16px; } h2, summary { break-after: avoid; }
+  .card, tr, blockquote, pre, section > svg { break-inside: avoid; } .state, .bar { print-color-adjust: exact; }
+  details::details-content { content-visibility: visible; } } /* paper cannot be clicked */
 """
 
 
