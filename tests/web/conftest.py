@@ -148,7 +148,7 @@ def intent(intent_start: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     files = {name: folder / f"{name}.jsonl" for name in ("train", "dev", "test")}
     for number, file in enumerate(files.values()):
         file.write_text(labelled(40, number), encoding="utf-8")
-    parts = {"dev": files["dev"], "test": files["test"]}
+    parts = {"dev": files["dev"], "test": files["test"], "sets": 0.9}
     unmask.tune("classify", intent_start, files["train"], out=folder / "intent", epochs=2, precision="float32", **parts)
     return folder / "intent"
 
@@ -172,3 +172,24 @@ def adapted(make_model: Callable[..., Path], corpus: Path, tmp_path_factory: pyt
     settings: dict[str, Any] = {"steps": 4, "lr": 3e-3, "length": 32, "batch_size": 8, "precision": "float32"}
     kept = {"replay": folder / "general", "replay_share": 0.1, "forget": 0.5, "out": folder / "run"}
     return unmask.adapt(model, folder / "domain", **settings, **kept).path
+
+
+@pytest.fixture(scope="session")
+def sparse(make_model: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A model that weighs words, hardly trained, and an index of the same forty texts made with it."""
+    folder = tmp_path_factory.mktemp("sparse")
+    (folder / "texts.jsonl").write_text(labelled(40, 7), encoding="utf-8")
+    collection = folder / "collection"
+    (collection / "qrels").mkdir(parents=True)
+    texts = [f"{who} the {word}." for who in AROUND[:2] for words in WORDS.values() for word in words]
+    for name, prefix in (("corpus", "d"), ("queries", "q")):
+        lines = [json.dumps({"_id": f"{prefix}{number}", "text": text}) for number, text in enumerate(texts)]
+        (collection / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    judged = [f"q{number}\td{number}\t1" for number in range(len(texts))]
+    for split in ("train", "dev"):
+        (collection / "qrels" / f"{split}.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *judged]) + "\n")
+    settings: dict[str, Any] = {"head": "sparse", "epochs": 60, "batch_size": 10, "precision": "float32"}
+    settings |= {"lr": 3e-3, "sparsity": 1000.0}
+    run = unmask.tune("retrieve", make_model("bert"), collection, out=folder / "weigher", **settings).path
+    unmask.index(run, folder / "texts.jsonl", out=folder / "weighed")
+    return run, folder / "weighed"

@@ -273,7 +273,19 @@ def test_a_tuned_model_answers_and_its_judgement_can_be_read(server: Any, visit:
             page.click("text=Data as CSV")
         whats = [line.partition(",")[0] for line in download.value.path().read_text(encoding="utf-8").splitlines()]
         assert whats.count("test example") == 40 and whats.count("probability for this text") == 2
-        assert {"figure", "precision", "confusion", "slice"} < {*whats}
+        assert {"figure", "precision", "confusion", "slice", "reliability"} < {*whats}
+        assert whats.count("error to read") == len(detail["errors"]) > 0
+        assert whats.count("cannot be ruled out for this text") == len(said["label_set"])
+        note = page.locator("section p.small").first.inner_text()
+        assert f"Cannot be ruled out: {', '.join(said['label_set'])}." in note
+        assert f"{said['tokens_read']} tokens read in {said['windows']} window" in note
+        sure = page.locator("table", has=page.locator("caption", has_text="by how sure")).locator("tbody tr")
+        bins = [row.split("\t") for row in sure.all_inner_texts()]
+        assert sum(int(cells[1]) for cells in bins) == 40
+        for begin, *shown in bins:
+            inside = [each for each in detail["answers"] if begin[:3] == f"{int(each[0] * 10) / 10:.1f}"]
+            means = [sum(each[place] for each in inside) / len(inside) for place in (0, 1)]
+            assert shown == [str(len(inside)), *(f"{100 * mean:.1f}\xa0%" for mean in means)]
         page.fill("#least", "0")
         assert "40 of 40 test texts" in page.inner_text("main")
         page.fill("#least", "1")
@@ -286,6 +298,81 @@ def test_a_query_is_searched_in_every_way_side_by_side(server: Any, visit: Visit
         settle(page)
         assert page.locator("section.pair h2").all_inner_texts() == ["BM25", "Dense", "Fused"]
         assert "river" in page.locator("mark").all_inner_texts()
+
+
+def test_weighted_words_are_searched_beside_bm25_vectors_and_both_as_one(
+    serving: Any, visit: Visit, settle: Any, make_model: Any, index: Path, sparse: tuple[Path, Path]
+) -> None:
+    query = {"queries": ["the river again"], "top": 3}
+    with (
+        serving(make_model("bert"), index, *sparse) as server,
+        visit(server, "#search?query=the+river+again&top=3") as page,
+    ):
+        page.wait_for_selector(".hit >> nth=11")
+        settle(page)
+        assert page.locator("section.pair h2").all_inner_texts() == ["BM25", "Dense", "Sparse", "Fused"]
+        shown = [hits.splitlines()[0] for hits in page.locator(".hit").all_inner_texts()]
+        ways = (("shelf", "bm25"), ("shelf", "dense"), ("weighed", "sparse"), ("shelf", "fused"))
+        found = [server.answers("/api/search", index=place, by=way, **query)[0]["hits"] for place, way in ways]
+        for line, hit in zip(shown, (hit for hits in found for hit in hits), strict=True):
+            assert f"· {hit['document']} ·" in line
+        assert all(hit["matched"] for hit in found[2]) and page.locator("div:has(> h2:text('Sparse')) mark").count() > 2
+        assert violations(page) == []
+        page.select_option("#other", "none")
+        page.wait_for_selector("h2:text('Sparse')", state="detached")
+        page.select_option("#index", "weighed")
+        page.select_option("#other", "shelf")
+        page.wait_for_selector(".hit >> nth=11")
+        settle(page)
+        assert page.locator("section.pair h2").all_inner_texts() == ["BM25", "Sparse", "Dense", "Fused"]
+
+
+def test_what_is_set_in_fill_tuned_and_search_stands_in_the_address_and_is_there_after_a_reload(
+    server: Any, visit: Visit, settle: Any
+) -> None:
+    def shown(page: Page) -> dict[str, str]:
+        settle(page)
+        fields = page.locator("main :is(textarea, select, input:not([type=checkbox]))")
+        return dict(fields.evaluate_all("all => all.map(one => [one.id, one.value])")) | {
+            "ticks": str(page.locator("main input[type=checkbox]").evaluate_all("all => all.map(one => one.checked)")),
+            "said": page.locator("main section").first.inner_text(),
+            "pressed": str(page.locator("main [aria-pressed=true]").all_inner_texts()),
+        }
+
+    with visit(server, "#fill") as page:
+        page.fill("#text", "The king sees the dog & the sea.")
+        page.click(".words button:has-text('king')")
+        page.select_option("#other", "bert-bpe")
+        page.select_option("#top", "3")
+        page.check("text=Which words mattered")
+        page.wait_for_url("**why=1**")
+        page.wait_for_url("**top=3**")
+        before = shown(page)
+        assert before["pressed"] == "['king', 'sees']" and before["other"] == "bert-bpe"
+        page.reload()
+        page.wait_for_selector(".pair .bars")
+        assert shown(page) == before
+        page.click("nav >> text=Tuned")
+        page.wait_for_selector("#least")
+        page.fill("#text", "nobody likes the dog again = 100 %.")
+        page.fill("#least", "0.75")
+        page.wait_for_url("**least=0.75**")
+        page.wait_for_selector(".bars")
+        before = shown(page)
+        assert before["least"] == "0.75"
+        page.reload()
+        page.wait_for_selector(".bars")
+        page.wait_for_selector("#least")
+        assert shown(page) == before
+        page.click("nav >> text=Search")
+        page.fill("#query", "the river again")
+        page.select_option("#top", "3")
+        page.wait_for_url("**top=3**")
+        page.wait_for_selector(".hit >> nth=8")
+        before = shown(page)
+        page.reload()
+        page.wait_for_selector(".hit >> nth=8")
+        assert shown(page) == before and page.locator(".hit").count() == 9
 
 
 def test_runs_are_followed_while_they_train_and_said_to_be_gone_when_they_are(

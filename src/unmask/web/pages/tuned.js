@@ -16,6 +16,10 @@ function dataOf(said, detail) {
     ...(detail?.label_figures ?? []).flatMap(row => ['precision', 'recall', 'f1'].map(name => [name, row.label, '', row[name], '', '', row.examples])),
     ...each(detail?.confusions, row => ['confusion', row.true, row.said, row.count]),
     ...each(detail?.slices, row => ['slice', row.by, row.name, row.score, row.low, row.high, row.examples]),
+    ...each(detail?.answers.length ? reliability(detail.answers) : [], bin => ['reliability', `${bin.from.toFixed(1)} to ${(bin.from + 0.1).toFixed(1)}`, `mean probability ${bin.sure}`, bin.right, '', '', bin.count]),
+    ...each(said?.label_set, label => ['cannot be ruled out for this text', label]),
+    ...(said?.windows ? [['windows that this text was read in', '', '', said.windows]] : []),
+    ...each(detail?.errors, row => ['error to read', row.text + (row.pair ? `\n${row.pair}` : ''), `${row.true.join(', ')} said to be ${row.said.join(', ')}`, row.probability]),
     ...each(detail?.answers, ([sure, right]) => ['test example', right ? 'right' : 'wrong', '', sure])];
 }
 
