@@ -8,11 +8,16 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from torch.nn import Module
 
 import unmask
 from unmask.errors import BadInput, Damaged
-from unmask.inference.moments import MomentModels
+from unmask.inference.ask import Question, ask
+from unmask.inference.moments import MomentModels, model_at_step
+from unmask.models.load import LoadedModel, load_model
 
 TEXT = "The king sees the [MASK] in winter."
 
@@ -44,6 +49,31 @@ def test_a_run_that_has_no_model_yet_is_asked_at_its_moments_and_says_the_same_w
     (run / "shape" / "config.json").write_text(json.dumps(config | {"hidden_size": 1 << 20}))
     with pytest.raises(Damaged, match="describes no model of these files"):
         unmask.fill(run, TEXT, step=steps[0])
+
+
+def test_what_is_built_from_its_shape_is_the_exported_model_to_the_bit_but_for_where_its_weights_lie(
+    kept_run: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(kept_run, run)
+    (run / "model").rename(run / "shape")
+    (run / "shape" / "model.safetensors").unlink()
+    shaped, exported = model_at_step(run, 10), load_model(kept_run / "model")
+    for named in (Module.named_parameters, Module.named_buffers):
+        ours, theirs = dict(named(shaped.model)), dict(named(exported.model))
+        assert ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
+    assert not any(module.training for lm in (shaped, exported) for module in lm.model.modules())
+    assert shaped.model.get_output_embeddings().weight is shaped.model.get_input_embeddings().weight
+    questions = [Question(np.arange(6, 9 + more), np.array([1])) for more in range(8)]
+
+    def answers(lm: LoadedModel) -> list[np.ndarray]:
+        return [log_probabilities for _, log_probabilities in sorted(ask(lm, questions), key=lambda each: each[0])]
+
+    # a file's weights lie in memory as they lie in the file, at odd places, where sums are rounded otherwise
+    assert all(np.abs(one - two).max() < 1e-5 for one, two in zip(answers(shaped), answers(exported), strict=True))
+    for parameter in exported.model.parameters():
+        parameter.data = parameter.data.clone()
+    assert all(np.array_equal(one, two) for one, two in zip(answers(shaped), answers(exported), strict=True))
 
 
 def test_weights_that_a_run_has_let_go_are_forgotten(kept_run: Path, tmp_path: Path) -> None:
