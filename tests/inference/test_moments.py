@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 from torch.nn import Module
 
 import unmask
@@ -66,14 +67,14 @@ def test_what_is_built_from_its_shape_is_the_exported_model_to_the_bit_but_for_w
     assert shaped.model.get_output_embeddings().weight is shaped.model.get_input_embeddings().weight
     questions = [Question(np.arange(6, 9 + more), np.array([1])) for more in range(8)]
 
-    def answers(lm: LoadedModel) -> list[np.ndarray]:
+    def answers(lm: LoadedModel) -> list[Tensor]:
         return [log_probabilities for _, log_probabilities in sorted(ask(lm, questions), key=lambda each: each[0])]
 
     # a file's weights lie in memory as they lie in the file, at odd places, where sums are rounded otherwise
-    assert all(np.abs(one - two).max() < 1e-5 for one, two in zip(answers(shaped), answers(exported), strict=True))
+    assert all((one - two).abs().max() < 1e-5 for one, two in zip(answers(shaped), answers(exported), strict=True))
     for parameter in exported.model.parameters():
         parameter.data = parameter.data.clone()
-    assert all(np.array_equal(one, two) for one, two in zip(answers(shaped), answers(exported), strict=True))
+    assert all(torch.equal(one, two) for one, two in zip(answers(shaped), answers(exported), strict=True))
 
 
 def test_weights_that_a_run_has_let_go_are_forgotten(kept_run: Path, tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ LONG = 32  # characters of a cell that is a text and no figure
 STYLE = """
 :root { color-scheme: light dark; --ink: #1f2933; --faint: #616e7c; --line: #e4e7eb; --ground: #f5f7fa; --card: #fff;
   --accent: #3b6fb6; --warn: #9a5b00; }
-@media screen and (prefers-color-scheme: dark) { :root { --ink: #e4e7eb; --faint: #9aa5b1; --line: #323f4b; --ground: #12181f;
-  --card: #1b242d; --accent: #7fb0ee; --warn: #f0b429; } /* drawn for paper */
+@media screen and (prefers-color-scheme: dark) { :root { --ink: #e4e7eb; --faint: #9aa5b1; --line: #323f4b;
+  --ground: #12181f; --card: #1b242d; --accent: #7fb0ee; --warn: #f0b429; } /* drawn for paper */
   section > svg { background: #fff; border-radius: 8px; filter: invert(0.92) hue-rotate(180deg); } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink);
