@@ -44,3 +44,16 @@ def test_work_that_fails_leaves_no_line_that_says_it_is_done(monkeypatch) -> Non
         step(1, note="half of it")
         raise ZeroDivisionError
     assert "✓" not in page.getvalue()
+
+
+def test_work_inside_other_work_leaves_no_line_behind(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(progress, "SHORT", 0.0)
+    page = io.StringIO()
+    with show_progress(Console(file=page, width=80)):
+        with task("Reading"):
+            for _ in range(3):
+                with task("Scoring"):
+                    pass
+        with task("Writing"):
+            pass
+    assert page.getvalue() == "✓ Reading 0 s  \n✓ Writing 0 s  \n"

@@ -39,6 +39,7 @@ class ProgressBar:
     total: float | None
     bars: Progress | None  # none in a log, where bars cannot move
     console: Console
+    inner: bool = False  # part of other work that is shown: it leaves no line behind
     start: float = field(default_factory=time.perf_counter)
     amount: float = 0
     note: str = ""
@@ -64,12 +65,21 @@ class ProgressBar:
         if self.bars and self.bar is not None:
             self.bars.remove_task(self.bar)
         took = time.perf_counter() - self.start
-        if success and took >= SHORT:
+        if success and took >= SHORT and not self.inner:
             line = f"[green]✓[/] [bold]{self.title}[/] [dim]{took:.0f} s  {self.note}[/]"
             self.console.print(line, highlight=False, soft_wrap=True)
 
 
-_audience: ContextVar[tuple[Console, Progress | None] | None] = ContextVar("audience", default=None)
+@dataclass
+class Audience:
+    """Whoever is watching."""
+
+    console: Console
+    bars: Progress | None
+    open: int = 0  # pieces of work that are under way
+
+
+_audience: ContextVar[Audience | None] = ContextVar("audience", default=None)
 
 
 def _silent(amount: float = 0, *, note: str | None = None, total: float | None = None) -> None:
@@ -83,14 +93,15 @@ def task(title: str, total: float | None = None) -> Iterator[Step]:
     if audience is None:
         yield _silent
         return
-    console, bars = audience
-    bar = ProgressBar(title, total, bars, console)
+    bar = ProgressBar(title, total, audience.bars, audience.console, inner=audience.open > 0)
+    audience.open += 1
+    success = False
     try:
         yield bar
-    except BaseException:
-        bar.end(success=False)
-        raise
-    bar.end(success=True)
+        success = True
+    finally:
+        audience.open -= 1
+        bar.end(success)
 
 
 @contextmanager
@@ -99,7 +110,7 @@ def show_progress(console: Console, *, moving: bool = True) -> Iterator[None]:
     bars = _progress_bars(console) if moving and console.is_terminal else None
     if bars:
         bars.start()
-    token = _audience.set((console, bars))
+    token = _audience.set(Audience(console, bars))
     try:
         yield
     finally:
@@ -133,7 +144,7 @@ def _progress_bars(console: Console) -> Progress:
 def say(line: str) -> None:
     """A line above the bars, where somebody is watching."""
     if (audience := _audience.get()) is not None:
-        audience[0].print(line)
+        audience.console.print(line)
 
 
 def is_watched() -> bool:
@@ -146,4 +157,4 @@ def console() -> Console:
     from rich.console import Console
 
     audience = _audience.get()
-    return Console(stderr=True) if audience is None else audience[0]
+    return Console(stderr=True) if audience is None else audience.console
