@@ -395,7 +395,9 @@ def test_an_empty_word_is_not_taken_for_this_folder(inside: Run, tmp_path: Path)
 
 def test_two_budgets_or_none_are_refused(inside: Run, data: Path, tmp_path: Path) -> None:
     start = ("pretrain", data, "--out", tmp_path / "run")
-    refused(inside(*start), 3, "--minutes, --steps, --tokens or --epochs")
+    refused(inside(*start), 2, "--minutes, --steps, --tokens or --epochs")  # an option is missing
+    refused(inside("plan", "--recipe", "tiny"), 2, "give --data, or a --vocab-size")
+    refused(inside("plan", "--vocab-size", 3), 3, "give --data, or a --vocab-size")
     refused(inside(*start, "--steps", 1, "--minutes", 1), 3, "one budget")
     refused(inside(*start, "--steps", 1, "--recipe", "huge"), 3, "--recipe huge")
 
@@ -509,9 +511,16 @@ def test_fills_of_a_file_are_written_to_another(inside: Run, make_model: Make, t
     assert "no blank" in rows[1]["error"]
 
 
-def test_nothing_on_standard_input_gives_nothing(inside: Run, make_model: Make) -> None:
-    done = inside("fill", make_model(), "--json")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+@pytest.mark.parametrize(("verb", "done"), [("fill", "filled"), ("show", "shown")])
+def test_nothing_on_standard_input_is_said(inside: Run, make_model: Make, verb: str, done: str) -> None:
+    line = f"standard input: has no text in it, so nothing was {done}"
+    for words in (("--json",), ("-",)):
+        refused(inside(verb, make_model(), *words, stdin="\n"), 3, line)
+
+
+def test_help_says_where_json_is_a_document_and_where_it_is_lines(inside: Run) -> None:
+    for verb, said in (("fill", "Print the results as JSON lines: an object a line"), ("plan", "the result as JSON.")):
+        assert said in " ".join(inside(verb, "--help").stdout.replace("│", " ").split())
 
 
 def test_fill_draws_bars_and_the_completed_text_for_people(inside: Run, make_model: Make) -> None:

@@ -26,7 +26,7 @@ from unmask.results import to_json
 from unmask.verbs.arguments import Location
 from unmask.verbs.commands import COMMANDS, STREAMED, TEXTLESS
 from unmask.verbs.mistakes import WrongUsage, empty_word, find_mistake, unknown_command
-from unmask.verbs.options import JSON_HELP, options_of
+from unmask.verbs.options import json_help, options_of
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}
 UNUSABLE = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -150,7 +150,7 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
         if parameter.name.endswith("_"):
             kind = Annotated[kind, tyro.conf.arg(name=parameter.name.rstrip("_"), help_behavior_hint="")]
         elif parameter.name == "json":
-            kind = Annotated[kind, tyro.conf.arg(help=JSON_HELP, help_behavior_hint="")]
+            kind = Annotated[kind, tyro.conf.arg(help=json_help(verb), help_behavior_hint="")]
         elif parameter.default in (None, False, ()):  # what that stands for, the help says in words
             kind = Annotated[kind, unsaid]
         return parameter.replace(annotation=kind)

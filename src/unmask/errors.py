@@ -25,6 +25,12 @@ class BadInput(UnmaskError):
     meaning = "bad input: a path, a file, a field or a value cannot be used as given"
 
 
+class MissingOption(BadInput):
+    """An option that is needed here, alone or as one of several, was not given."""
+
+    code = 2
+
+
 class BadLines(BadInput):
     """Lines that cannot be used, each named, among others that were."""
 

@@ -180,6 +180,8 @@ def test_figures_stand_beside_their_intervals_and_baselines() -> None:
         assert said in text
     assert "at least 2.25 bits about a hidden token: a lower bound" in " ".join(text.split())
     assert "one after another" not in text
+    warned = printed(replace(EVALUATED, notes=("it was trained on other data: this may have been a part",)))
+    assert "It was trained on other data: this may have been a part." in warned and "trained on" not in text
     ways = Dependence(independent=Figure(4.7, 4.6, 4.8), dependent=Figure(4.5, 4.4, 4.6), gain=Figure(0.2, 0.19, 0.21))
     lines = [" ".join(line.split()) for line in printed(replace(EVALUATED, dependence=ways)).splitlines()]
     assert "each on its own 4.700 4.600 – 4.800" in lines and "one after another 4.500 4.400 – 4.600" in lines

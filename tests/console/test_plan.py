@@ -76,6 +76,8 @@ def test_a_plan_is_compared_with_a_run() -> None:
     text = printed(draw_plan(replace(PLAN, compared=took)))
     assert "Compared run" in text and "30.0 s" in text and "25.0 s  (+20%)" in text
     assert "does not say what it was computed on" in text
+    for said in ("their time", "Both are times of steps alone; the time above has validations in it too."):
+        assert said in " ".join(text.split())
     other = printed(
         draw_plan(replace(PLAN, compared=replace(took, hardware="AMD EPYC, 2 threads", same_hardware=False)))
     )

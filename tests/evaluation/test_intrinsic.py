@@ -13,12 +13,13 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 import unmask
 from unmask.corruption.policy import corrupt, policy_named
 from unmask.errors import BadInput, Damaged
-from unmask.evaluation.intrinsic import evaluate
+from unmask.evaluation.intrinsic import evaluate, training_notes
+from unmask.files import with_seal, write_json
 from unmask.models.load import load_model
 from unmask.pretraining.validation import measure_masks
 from unmask.records import Blocks
 from unmask.results import Evaluated, to_json
-from unmask.runs.directory import INTERVAL
+from unmask.runs.directory import FORMAT, INTERVAL
 from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.encode import encode
@@ -117,6 +118,21 @@ def test_it_measures_what_training_validates_on(data: Path, make_model: Make, tm
     for name, figure in (("loss", evaluated.loss), ("accuracy", evaluated.top1)):
         bounds = [validated[f"{INTERVAL}{name}_{end}"] for end in ("low", "high")]
         assert bounds == pytest.approx([figure.low, figure.high], rel=1e-4, abs=1e-3) and bounds[0] < bounds[1]
+
+
+def test_it_is_said_where_a_model_may_have_been_trained_on_the_text(
+    found: Evaluated, data: Path, tmp_path: Path
+) -> None:
+    dataset, run, further = Dataset.open(data), tmp_path / "run", tmp_path / "further"
+    assert found.notes[0].startswith("on what it was trained is not known: this held-out text may have been a part")
+    described = {"format": FORMAT, "unmask": "0", "data": dataset.fingerprint, "places": {"data": str(data)}}
+    for place, more in ((run, {}), (further, {"places": {"data": str(data), "model": str(run / "model")}})):
+        (place / "model").mkdir(parents=True)
+        write_json(place / "run.json", with_seal(described | more))
+        assert training_notes(place, dataset) == training_notes(place / "model", dataset) == ()
+    write_json(run / "run.json", with_seal(described | {"data": "another"}))
+    for place in (run, further):  # the second goes on from the first
+        assert training_notes(place, dataset)[0].startswith("it was trained on other data: this held-out text may")
 
 
 def test_kinds_and_bands_each_cover_all_hidden_tokens(found: Evaluated) -> None:

@@ -38,7 +38,6 @@ def test_runs_and_watch_tell_of_a_run_that_has_ended(inside: Run, data: Path, tm
 
 def test_what_cannot_be_planned_or_watched_is_one_line(inside: Run, data: Path, tmp_path: Path) -> None:
     for words, said in (
-        (("plan",), "give --data, or a --vocab-size"),
         (("plan", "--vocab-size", 3), "give --data, or a --vocab-size"),
         (("plan", "--vocab-size", 500, "--hardware", "9xZ"), "--hardware 9xZ"),
         (("plan", "--vocab-size", 500, "--hardware", "T4", "--precision", "bfloat16"), "T4 computes in float16"),

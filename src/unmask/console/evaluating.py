@@ -76,6 +76,7 @@ def draw_evaluated(result: Evaluated) -> RenderableType:
         *([] if result.dependence is None else [_dependence(result.dependence)]),
         Padding(Text(_context_bits_meaning(result)), (0, 1)),
         *_few_documents(result.documents),
+        *(Padding(Text(f"{note[0].upper()}{note[1:]}.", style="yellow"), (0, 1)) for note in result.notes),
     )
 
 

@@ -38,7 +38,7 @@ def draw_plan(plan: Planned) -> RenderableType:
             (
                 "time",
                 format_duration(plan.seconds) if plan.seconds is not None else step_time,
-                f"{step_time}, {_speed_line(plan)}",
+                f"{step_time}, {_speed_line(plan)}" + (", and validations" if plan.seconds is not None else ""),
             )
         )
     if plan.launches is not None and plan.floor is not None:
@@ -131,12 +131,13 @@ def _comparison(comparison: PlanVsRun | None) -> list[RenderableType]:
     off = comparison.planned / comparison.took - 1 if comparison.took else 0.0
     rows = [
         (f"{comparison.steps:,} steps", "planned", "took"),
-        ("time", format_duration(comparison.planned), f"{format_duration(comparison.took)}  ({off:+.0%})"),
+        ("their time", format_duration(comparison.planned), f"{format_duration(comparison.took)}  ({off:+.0%})"),
         ("tokens", f"{comparison.tokens_planned:,}", f"{comparison.tokens:,}"),
     ]
     return [
         title_line("Compared", comparison.run, "with what it really took"),
         draw_table(("", "", ""), rows, numbers=(1, 2)),
+        Padding(Text("Both are times of steps alone; the time above has validations in it too."), (0, 1)),
         *_other_hardware(comparison),
     ]
 

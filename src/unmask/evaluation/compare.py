@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.markup import escape
 
-from unmask.errors import BadInput
+from unmask.errors import BadInput, MissingOption
 from unmask.evaluation import intrinsic
 from unmask.evaluation.chart import draw_chart
 from unmask.evaluation.comparison_tables import comparison_notes, comparison_tables
@@ -155,7 +155,8 @@ def check_comparison(recipes: Sequence[Recipe], models: Sequence[Path], budget: 
             "a budget is for training, and models that exist are not trained: leave it out, or give --recipes"
         )
     if names and budget.is_set == (flops is not None):
-        raise BadInput("how long? give one of --minutes, --tokens or --flops")
+        kind = BadInput if budget.is_set else MissingOption
+        raise kind("how long? give one of --minutes, --tokens or --flops")
     if flops is not None and not flops > 0:
         raise BadInput(f"--flops {flops}: give a number above 0")
 

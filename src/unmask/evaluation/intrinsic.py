@@ -36,6 +36,7 @@ from unmask.objectives.permuted import all_at_once, slots_of, two_streams
 from unmask.progress import task
 from unmask.records import Batch, Flags, Ids, Integers
 from unmask.results import Breakdown, Calibration, Evaluated, Figure
+from unmask.runs.lineage import read_other_data
 from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.encode import encode
@@ -113,10 +114,20 @@ def evaluate(
         dependence=measure_dependence(lm, examples, limit, batch),
         by_language=_by_group(groups["language"], tokens),
         by_source=_by_group(groups["source"], tokens),
+        notes=training_notes(model, dataset),
     )
     if consistency:
         evaluated = replace(evaluated, consistency=measure_consistency(lm, examples))
     return evaluated if plot is None else _draw_calibration(evaluated, plot)
+
+
+def training_notes(model: Path, dataset: Dataset) -> tuple[str, ...]:
+    """A warning where a model may have been trained on the text that it is measured on."""
+    other = read_other_data(model, dataset.fingerprint)
+    if other is False:
+        return ()
+    known = "it was trained on other data" if other else "on what it was trained is not known"
+    return (f"{known}: this held-out text may have been a part of that, and then these figures flatter it",)
 
 
 def _draw_calibration(evaluated: Evaluated, plot: Path) -> Evaluated:

@@ -84,6 +84,7 @@ class Evaluated:
     dependence: Dependence | None = None  # of models that predict one after another too
     calibration: Calibration | None = None  # none where nothing was shown as the mask
     consistency: Consistency | None = None  # where asked for
+    notes: tuple[str, ...] = ()  # what the figures have to be read with
 
 
 @dataclass(frozen=True, kw_only=True)

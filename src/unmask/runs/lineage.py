@@ -27,7 +27,7 @@ class TextRead(NamedTuple):
 def texts_read(model: Path) -> Iterator[TextRead]:
     """The text of every run that a model comes from, the latest first; nothing of a model that no run made."""
     for _ in range(LONGEST):
-        run = model.resolve().parent if (model.resolve().parent / DESCRIPTION).is_file() else model.resolve()
+        run = _run_of(model)
         try:
             places = read_description(run)["places"]
         except (UnmaskError, OSError, KeyError):
@@ -36,3 +36,25 @@ def texts_read(model: Path) -> Iterator[TextRead]:
         if "model" not in places:
             return
         model = Path(places["model"])
+
+
+def read_other_data(model: Path, fingerprint: str) -> bool | None:
+    """Whether a model was trained on anything but the data of a fingerprint; none where that is not known."""
+    other = False
+    for _ in range(LONGEST):
+        try:
+            description = read_description(_run_of(model))
+            places = description["places"]
+        except (UnmaskError, OSError, KeyError):
+            return other or None
+        other |= description.get("data") != fingerprint or any(name in places for name in READ if name != "data")
+        if "model" not in places:
+            return other
+        model = Path(places["model"])
+    return other or None
+
+
+def _run_of(model: Path) -> Path:
+    """The run that a model directory belongs to, or the directory itself."""
+    place = model.resolve()
+    return place.parent if (place.parent / DESCRIPTION).is_file() else place

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from math import inf
 
-from unmask.errors import BadInput
+from unmask.errors import BadInput, MissingOption
 from unmask.progress import task
 from unmask.training.job import Job
 from unmask.training.machine.distributed import ALONE, World
@@ -65,7 +65,7 @@ def steps_for(
     if budget.epochs is not None:
         return max(1, round(budget.epochs * job.steps_an_epoch))
     if budget.minutes is None:
-        raise BadInput(HOW_LONG)
+        raise MissingOption(HOW_LONG)
     seconds = budget.minutes * 60
     session = trial()
     a_step = seconds_a_step(session, CALIBRATION_SHARE * seconds, world, clock)

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from unmask import __version__
-from unmask.errors import ERRORS, BadInput, UnmaskError
+from unmask.errors import ERRORS, BadInput, MissingOption, UnmaskError
 from unmask.progress import say, task
 from unmask.runs import tensorboard
 from unmask.runs.commands import resume_command
@@ -84,7 +84,7 @@ def run_job(
     if saving.tensorboard:
         tensorboard.check_installed()
     if not budget.is_set and not resume:
-        raise BadInput(HOW_LONG)
+        raise MissingOption(HOW_LONG)
     if computing.recompute or computing.compile:  # what cannot be computed leaves nothing behind
         make_ready(job.build(fresh=False), computing, device)
     with (

@@ -167,6 +167,9 @@ def answer_lines(answer: Answer[Result], done: str, source: LineSource | None = 
         if not isinstance(results, BadInput):
             yield from results
     refusals.check()
+    if not refusals.total:
+        where = "standard input" if source is None or source.path is None else str(source.path)
+        raise BadInput(f"{where}: has no text in it, so nothing was {done}; give a text a line")
 
 
 def _answered(

@@ -17,8 +17,10 @@ from types import NoneType, UnionType
 from typing import Any
 
 from unmask.verbs.arguments import Location
+from unmask.verbs.commands import STREAMED
 
 JSON_HELP = "Print the result as JSON."
+JSON_LINES_HELP = "Print the results as JSON lines: an object a line, as they come, of one text and of a file."
 KINDS = {int: "INT", float: "FLOAT", str: "STR", Path: "PATH"}  # as `--help` calls them
 
 
@@ -61,6 +63,11 @@ class Option:
         return f"{self.flag} {{{','.join(self.choices)}}}" if self.choices else f"{self.flag} {KINDS[self.kind]}"
 
 
+def json_help(verb: Callable[..., Any]) -> str:
+    """What --json prints: one document, or a line for each result where there may be many."""
+    return JSON_LINES_HELP if verb in STREAMED else JSON_HELP
+
+
 @cache
 def options_of(verb: Callable[..., Any]) -> tuple[Option, ...]:
     """What a command takes, in the order of its signature; --json is the last of it.
@@ -87,7 +94,7 @@ def options_of(verb: Callable[..., Any]) -> tuple[Option, ...]:
                 purpose=purposes.get(parameter.name, ""),
             )
         )
-    return (*options, Option(name="json", kind=bool, default=False, purpose=JSON_HELP))
+    return (*options, Option(name="json", kind=bool, default=False, purpose=json_help(verb)))
 
 
 def _taken(hint: Any) -> tuple[type, tuple[str, ...], bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unmask.errors import BadInput
+from unmask.errors import BadInput, MissingOption
 from unmask.files import check_writable
 from unmask.results import Planned, RunList, RunStatus, Trained
 from unmask.verbs.arguments import Location, given_settings
@@ -55,9 +55,8 @@ def plan(
         compare: A run, whose recipe is planned and compared with what it really took.
     """
     if data is None and (vocab_size is None or vocab_size < LEAST_VOCABULARY):
-        raise BadInput(
-            f"plan for what? give --data, or a --vocab-size of {LEAST_VOCABULARY} or more where there is none"
-        )
+        kind = MissingOption if vocab_size is None else BadInput
+        raise kind(f"plan for what? give --data, or a --vocab-size of {LEAST_VOCABULARY} or more where there is none")
     from unmask.planning import forecast
     from unmask.planning.cost import ImaginedDataset
     from unmask.planning.hardware import hardware_named

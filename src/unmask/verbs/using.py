@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from unmask.errors import BadInput
+from unmask.errors import BadInput, MissingOption
 from unmask.files import check_writable
 from unmask.results import Comparison, Evaluated, Filled, TunedComparison, Written
 from unmask.verbs.arguments import Location, given_settings, path_of, text_of
@@ -139,9 +139,13 @@ def _compare_tuned(models: tuple[Location, ...]) -> TunedComparison:
     runs = [Path(model) for model in models]
     for run in runs:
         if not is_judged(run):
-            raise BadInput(f"{run}: is no tuned run; --data names the data that models are compared on")
+            names = " ".join(map(str, runs))
+            raise MissingOption(
+                f"--data is missing: models are compared on held-out text, as in unmask compare {names} --data DATA "
+                f"(only runs of tune that were judged need none, and {run} is no such run)"
+            )
     if not runs:
-        raise BadInput("compare what? name runs, or --recipes, with --data; or two tuned runs")
+        raise MissingOption("compare what? name runs, or --recipes, with --data; or two tuned runs")
     return compare_tuned(runs)
 
 

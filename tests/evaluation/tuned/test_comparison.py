@@ -96,5 +96,6 @@ def test_the_command_compares_two_tuned_runs(
     done = inside("compare", *runs)
     assert done.returncode == 0 and "+33.3%" in done.stdout and "1 : 0" in done.stdout
     told = inside("compare", tmp_path)
-    assert told.returncode == 3 and "is no tuned run; --data names the data" in told.stderr
+    assert told.returncode == 2 and told.stderr.startswith("unmask: --data is missing: models are compared on held-out")
+    assert f"unmask compare {tmp_path} --data DATA" in told.stderr
     assert unmask.compare(*runs).differences[0].only_this == 1

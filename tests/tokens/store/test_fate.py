@@ -62,9 +62,15 @@ def test_what_is_short_empty_unreadable_or_kept_is_said_to_be(prepared: Path) ->
     [
         ("99", "has read no such document; numbers go from 1 to 63"),
         ("other.txt:3", "sources are .*in.jsonl"),
-        ("some", "neither the number of a document nor its place"),
+        ("some", "neither the number of a document, such as 7, nor its place: .* SOURCE:LINE"),
     ],
 )
 def test_what_was_never_read_is_one_line(prepared: Path, asked: str, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         unmask.why(prepared, asked)
+
+
+def test_a_file_without_a_line_is_asked_for_one(prepared: Path) -> None:
+    source = unmask.why(prepared, "5").kept[0].source
+    with pytest.raises(BadInput, match=rf"which line of it\? name one, as in {source}:1,"):
+        unmask.why(prepared, source)

@@ -36,7 +36,12 @@ def fate_of(path: Path, asked: str) -> Fate:
     elif line.isdecimal() and source:
         wanted, unread = _at(path, source, int(line)), tuple(_unread(path, source, int(line)))
     else:
-        raise BadInput(f"{asked}: neither the number of a document nor its place, SOURCE:LINE")
+        if asked in _sources(path) or Path(asked).is_file():
+            raise BadInput(f"{asked}: which line of it? name one, as in {asked}:1, or give the number of a document")
+        raise BadInput(
+            f"{asked}: neither the number of a document, such as 7, nor its place: a file or another source, a colon "
+            "and a line, SOURCE:LINE"
+        )
     removed = tuple(_removed(path, row) for row in _rows(path / "removed.parquet", wanted))
     kept = tuple(_kept(path, wanted))
     if not (removed or kept or unread):
