@@ -2,6 +2,7 @@ import json
 import shutil
 import socket
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -290,3 +291,10 @@ def test_a_run_without_its_model_or_of_another_version_says_so(tmp_path: Path) -
     (tmp_path / "run.json").write_text(json.dumps(with_seal({"format": 99, "unmask": "9.0"})))
     with pytest.raises(Refused, match=r"made by unmask 9\.0"):
         load_model(tmp_path)
+
+
+def test_threads_that_load_at_once_each_have_a_whole_model(make_model: Callable[..., Path]) -> None:
+    places = [make_model("bert"), make_model("bert", "bpe")]
+    with ThreadPoolExecutor(4) as threads:  # as a server does that has two models side by side
+        loaded = list(threads.map(load_model, places * 6))
+    assert not any(parameter.is_meta for lm in loaded for parameter in lm.model.parameters())

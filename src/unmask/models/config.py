@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ from unmask.tokens.tokenizer.load import NOT_RUN
 
 INSIDE = re.compile(r"(^|\.)(layers?|h|block)\.\d+\.")  # a layer: of BERT and most others, of GPT-2, of T5
 GENEROUS = 4  # times the weights in the files: a head that is missing, a matrix that is tied, and no more
+MAKING = threading.RLock()  # transformers changes what belongs to the whole process while it makes a model
 
 
 def read_config(directory: Path, settings: dict[str, Any]) -> PreTrainedConfig:
@@ -136,13 +138,14 @@ def from_directory(auto: Any, directory: Path, **options: Any) -> tuple[Any, dic
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Without transformers' bars and reports; what matters of them is said by whoever asked."""
-    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
+    """Without transformers' bars and reports; what matters of them is said by whoever asked. One thread at a time."""
+    with MAKING:
+        bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+        logging.disable_progress_bar()
+        logging.set_verbosity_error()
+        try:
+            yield
+        finally:
+            logging.set_verbosity(verbosity)
+            if bars:
+                logging.enable_progress_bar()
