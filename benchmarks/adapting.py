@@ -36,6 +36,7 @@ WAYS: dict[str, Settings] = {
     "general": {"domain": "general"},
     "adapted": {"replay": True},
     "more-replay": {"replay": True, "replay_share": 0.25},
+    "half-replay": {"replay": True, "replay_share": 0.5},
     "vocabulary": {"replay": True, "extend": True},
     "no-replay": {},
     "scratch": {},
@@ -158,7 +159,7 @@ def main(
         general: General text, or the data that the run was trained on, whose held-out text it has not seen.
         out: Where figures and models are kept.
         task: A folder with train.jsonl, dev.jsonl and test.jsonl of a classification in the domain.
-        only: One of the ways: start, general, adapted, more-replay, vocabulary, no-replay, scratch.
+        only: One of the ways, such as start, general or half-replay.
         steps: Of every way.
         forget: The budget of forgetting, in nats.
         extend: Words to add, for the way vocabulary.
