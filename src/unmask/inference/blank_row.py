@@ -98,8 +98,9 @@ def make_row(
     ]
     if room is not None:
         _trim(parts, sum(map(len, parts)) + len(blanks) - room)
-    parts[0] = np.r_[np.int32(lm.vocabulary.start), parts[0]]
-    parts[-1] = np.r_[parts[-1], np.int32(lm.vocabulary.end)]
+    opening, closing = (np.array([token], np.int32) for token in (lm.vocabulary.start, lm.vocabulary.end))
+    parts[0] = np.concatenate((opening, parts[0]))
+    parts[-1] = np.concatenate((parts[-1], closing))
     return BlankRow(tuple(parts), tuple(blanks), tuple(group), window, lm.vocabulary.mask)
 
 

@@ -59,7 +59,7 @@ class _Norm(NamedTuple):
     eps: float
 
     def __call__(self, states: Tensor) -> Tensor:
-        return F.layer_norm(states, self.weight.shape, self.weight, self.bias, self.eps)
+        return torch.layer_norm(states, self.weight.shape, self.weight, self.bias, self.eps)
 
 
 class _Layer(NamedTuple):
@@ -150,7 +150,7 @@ def plus_times(sums: Tensor, states: Tensor, weight: Tensor) -> Tensor:
 
 def product(states: Tensor, weight: Tensor) -> Tensor:
     """T×O of T×I states and an O×I matrix, in the way that is fastest for so many of them."""
-    if len(states) > VERY_FEW or len(weight) % PIECES or states.dtype != weight.dtype:
+    if states.size(0) > VERY_FEW or weight.size(0) % PIECES or states.dtype != weight.dtype:
         return times(states, weight.T)
     pieces = weight.unflatten(0, (PIECES, -1))
     return torch.bmm(pieces, states.T.expand(PIECES, -1, -1)).flatten(0, 1).T.contiguous()
@@ -232,7 +232,7 @@ class RowEncoder:
     def _attend(self, layer: _Layer, qkv: Tensor, runs: Sequence[EqualRows]) -> Tensor:
         """T×D: every token attends to its row."""
         contexts = []
-        for run, part in zip(runs, qkv.split([run.tokens for run in runs]), strict=True):
+        for run, part in zip(runs, _parts(qkv, runs), strict=True):
             turned = self._turned(layer, part, run, kinds=3)
             query, key, value = turned.flatten(-2).transpose(1, 3).unbind(2)  # B H L D
             context = self._look(layer, run, query, key, value)
@@ -267,7 +267,7 @@ class RowEncoder:
         query = queries.view(len(places), self.heads, self.half, 2)
         torch.view_as_complex(query).mul_(turns.index_select(0, positions))
         contexts, row, place = [], 0, 0
-        for run, part in zip(runs, keys.split([run.tokens for run in runs]), strict=True):
+        for run, part in zip(runs, _parts(keys, runs), strict=True):
             counts = [len(each) for each in asked[row : row + run.rows]]
             taken = slice(place, place + sum(counts))
             key, value = self._turned(layer, part, run, kinds=2).flatten(-2).transpose(1, 3).unbind(2)
@@ -344,11 +344,18 @@ def _runs(rows: Sequence[Ids]) -> list[EqualRows]:
     >>> _runs([np.zeros(2), np.zeros(2), np.zeros(3)])
     [EqualRows(rows=2, length=2), EqualRows(rows=1, length=3)]
     """
+    if len(rows) == 1:
+        return [EqualRows(1, len(rows[0]))]
     lengths = np.array([len(row) for row in rows])
     edges = np.r_[0, np.flatnonzero(np.diff(lengths)) + 1, len(lengths)]
     return [
         EqualRows(int(count), int(length)) for count, length in zip(np.diff(edges), lengths[edges[:-1]], strict=True)
     ]
+
+
+def _parts(states: Tensor, runs: Sequence[EqualRows]) -> Sequence[Tensor]:
+    """What belongs to each run."""
+    return (states,) if len(runs) == 1 else states.split([run.tokens for run in runs])
 
 
 def _flat_places(rows: Sequence[Ids], asked: Sequence[Integers]) -> Tensor:
