@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +30,7 @@ from typing import Literal
 import numpy as np
 import torch
 import tyro
-from turns import THREADS, Clock, Spread, Turn, race, ratios
+from turns import THREADS, Clock, Contender, Spread, Turn, race, ratios
 
 from unmask.evaluation.probe import judge_items
 from unmask.evaluation.probe_items import BUILT_IN, ProbeItem, read_item
@@ -99,6 +100,19 @@ def _keep(done: str, name: str, scores: list[float]) -> None:
     (Path(done) / f"{name}.json").write_text(json.dumps(scores), encoding="utf-8")
 
 
+def _kept(done: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
+    return {name: np.array(json.loads((done / f"{name}.json").read_text(encoding="utf-8"))) for name in names}
+
+
+def race_all(contenders: Mapping[str, Contender], what: str, rounds: int, clock: Clock) -> dict[str, list[float]]:
+    """The seconds of each, in turns, printed."""
+    seconds = race(contenders, rounds=rounds, warm=1, threads=THREADS[clock], clock=clock)
+    print(f"{what}, {clock} clock, medians with quartiles of {rounds} rounds")
+    for name, each in seconds.items():
+        print(f"  {name:<9} {Spread.of(each):.2f} s")
+    return seconds
+
+
 def compare_speed(model: Path, texts: list[str], rounds: int, batch: int, clock: Clock, done: Path) -> None:
     given = {"model": str(model), "texts": texts, "done": str(done)}
     contenders = {
@@ -106,13 +120,10 @@ def compare_speed(model: Path, texts: list[str], rounds: int, batch: int, clock:
         "loop": partial(score_by_loop, **given),
         "minicons": partial(score_by_minicons, **given, batch=batch),
     }
-    seconds = race(contenders, rounds=rounds, warm=1, threads=THREADS[clock], clock=clock)
-    print(f"{len(texts)} sentences, {clock} clock, medians with quartiles of {rounds} rounds")
-    for name, each in seconds.items():
-        print(f"  {name:<9} {Spread.of(each):.2f} s")
+    seconds = race_all(contenders, f"{len(texts)} sentences", rounds, clock)
     for name in ("loop", "minicons"):
         print(f"  {name} takes {ratios(seconds, name, 'unmask'):.1f} times as long")
-    scores = {name: np.array(json.loads((done / f"{name}.json").read_text(encoding="utf-8"))) for name in contenders}
+    scores = _kept(done, contenders)
     for name in ("loop", "minicons"):
         print(f"  largest difference to {name}: {np.abs(scores['unmask'] - scores[name]).max():.1e} nats")
 
@@ -125,14 +136,10 @@ def compare_pairs(model: Path, pairs: list[ProbeItem], rounds: int, batch: int, 
         for name in ("unmask", "quick")
     }
     contenders["minicons"] = partial(score_by_minicons, model=str(model), texts=texts, done=str(done), batch=batch)
-    seconds = race(contenders, rounds=rounds, warm=1, threads=THREADS[clock], clock=clock)
-    print(f"{len(pairs)} pairs, {clock} clock, medians with quartiles of {rounds} rounds")
-    for name, each in seconds.items():
-        print(f"  {name:<9} {Spread.of(each):.2f} s")
+    seconds = race_all(contenders, f"{len(pairs)} pairs", rounds, clock)
     for name in ("unmask", "quick"):
         print(f"  minicons takes {ratios(seconds, 'minicons', name):.2f} times as long as {name}")
-    scores = {name: json.loads((done / f"{name}.json").read_text(encoding="utf-8")) for name in contenders}
-    prefers = {name: np.array(each).reshape(-1, 2) @ [1, -1] > 0 for name, each in scores.items()}
+    prefers = {name: each.reshape(-1, 2) @ [1, -1] > 0 for name, each in _kept(done, contenders).items()}
     for name in ("quick", "minicons"):
         unlike = (prefers[name] != prefers["unmask"]).sum()
         print(f"  {name} decides {unlike} of {len(pairs)} pairs otherwise; accuracy {prefers[name].mean():.1%}")

@@ -8,7 +8,7 @@ import torch
 from modernbert_cases import plain_model
 from transformers import ModernBertForMaskedLM, ModernBertModel
 
-from unmask.models.modernbert_rows import product, read_predictor
+from unmask.models.modernbert_rows import read_predictor
 from unmask.models.rows_of_model import row_encoder, row_predictor
 from unmask.models.settings import read_settings
 from unmask.records import Ids, Integers
@@ -115,11 +115,3 @@ def test_tokens_that_rows_share_are_computed_once_and_come_to_the_same() -> None
         hidden[place] = 3
         rows.append(hidden)
     torch.testing.assert_close(encoder.states(rows), torch.cat(_by_transformers(model, rows)), rtol=0, atol=1e-5)
-
-
-@pytest.mark.parametrize("tokens", [1, 12, 13])
-@pytest.mark.parametrize("width", [32, 33])
-def test_a_product_in_pieces_is_the_product(tokens: int, width: int) -> None:
-    torch.manual_seed(0)
-    states, weight = torch.randn(tokens, 8), torch.randn(width, 8)
-    torch.testing.assert_close(product(states, weight), states @ weight.T)

@@ -25,6 +25,8 @@ def test_other_families_and_precisions_and_a_small_model_that_disagrees_are_left
 ) -> None:
     assert load_model(make_model()).rows is None  # BERT
     assert load_model(make_model("modernbert"), precision="float16").rows is None
+    halved = load_model(make_model("modernbert"), precision="bfloat16").rows
+    assert halved is not None and halved.bytes_of_number == 2
     assert row_encoder(plain_model(["full_attention"]).model.half()) is None
     read = load_model(make_model("modernbert"))
     assert read.rows is not None

@@ -339,6 +339,13 @@ def test_what_is_set_in_fill_tuned_and_search_stands_in_the_address_and_is_there
             "pressed": str(page.locator("main [aria-pressed=true]").all_inner_texts()),
         }
 
+    def reload_and_compare(page: Page, selector: str) -> dict[str, str]:
+        before = shown(page)
+        page.reload()
+        page.wait_for_selector(selector)
+        assert shown(page) == before
+        return before
+
     with visit(server, "#fill") as page:
         page.fill("#text", "The king sees the dog & the sea.")
         page.click(".words button:has-text('king')")
@@ -347,32 +354,22 @@ def test_what_is_set_in_fill_tuned_and_search_stands_in_the_address_and_is_there
         page.check("text=Which words mattered")
         page.wait_for_url("**why=1**")
         page.wait_for_url("**top=3**")
-        before = shown(page)
-        assert before["pressed"] == "['king', 'sees']" and before["other"] == "bert-bpe"
-        page.reload()
-        page.wait_for_selector(".pair .bars")
-        assert shown(page) == before
+        kept = reload_and_compare(page, ".pair .bars")
+        assert kept["pressed"] == "['king', 'sees']" and kept["other"] == "bert-bpe"
         page.click("nav >> text=Tuned")
         page.wait_for_selector("#least")
         page.fill("#text", "nobody likes the dog again = 100 %.")
         page.fill("#least", "0.75")
         page.wait_for_url("**least=0.75**")
         page.wait_for_selector(".bars")
-        before = shown(page)
-        assert before["least"] == "0.75"
-        page.reload()
-        page.wait_for_selector(".bars")
-        page.wait_for_selector("#least")
-        assert shown(page) == before
+        assert reload_and_compare(page, "main:has(.bars) #least")["least"] == "0.75"
         page.click("nav >> text=Search")
         page.fill("#query", "the river again")
         page.select_option("#top", "3")
         page.wait_for_url("**top=3**")
         page.wait_for_selector(".hit >> nth=8")
-        before = shown(page)
-        page.reload()
-        page.wait_for_selector(".hit >> nth=8")
-        assert shown(page) == before and page.locator(".hit").count() == 9
+        reload_and_compare(page, ".hit >> nth=8")
+        assert page.locator(".hit").count() == 9
 
 
 def test_runs_are_followed_while_they_train_and_said_to_be_gone_when_they_are(

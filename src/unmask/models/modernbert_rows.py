@@ -33,12 +33,11 @@ from torch.nn import functional as F
 
 from unmask.models.attention import Seen, attend
 from unmask.models.modernbert_shape import ModernBertShape
+from unmask.models.products import plus_times, product, times
 from unmask.models.weights import weight_files, weight_shapes
 from unmask.records import Ids, Integers
 
 FEW = 64  # tokens, below which it takes longer to find those that are alike
-VERY_FEW = 12  # tokens, up to which a product is a matter of reading the weights
-PIECES = 16  # in which they are read then: MKL takes twice as long over the whole of them
 
 
 class EqualRows(NamedTuple):
@@ -134,26 +133,6 @@ class RowPredictor(NamedTuple):
         states = self.norm(F.gelu(times(self.encoder.states(rows, asked), self.dense.T)))
         logits = product(states, self.vectors)
         return logits if self.bias is None else logits.add_(self.bias)
-
-
-def times(states: Tensor, weight: Tensor) -> Tensor:
-    """T×O of T×I states and an I×O matrix, computed in the precision of the matrix."""
-    return states @ weight if states.dtype == weight.dtype else (states.to(weight.dtype) @ weight).to(states.dtype)
-
-
-def plus_times(sums: Tensor, states: Tensor, weight: Tensor) -> Tensor:
-    """The same, and something to which it is added."""
-    if states.dtype == weight.dtype == sums.dtype:
-        return torch.addmm(sums, states, weight)
-    return sums + states.to(weight.dtype) @ weight
-
-
-def product(states: Tensor, weight: Tensor) -> Tensor:
-    """T×O of T×I states and an O×I matrix, in the way that is fastest for so many of them."""
-    if states.size(0) > VERY_FEW or weight.size(0) % PIECES or states.dtype != weight.dtype:
-        return times(states, weight.T)
-    pieces = weight.unflatten(0, (PIECES, -1))
-    return torch.bmm(pieces, states.T.expand(PIECES, -1, -1)).flatten(0, 1).T.contiguous()
 
 
 class RowEncoder:

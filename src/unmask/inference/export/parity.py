@@ -68,7 +68,7 @@ def compare_fills(graph: FillGraph, file: Path, rows: Sequence[Ids], words: Voca
     session = OnnxSession(file, words.pad)
     places = [hidden_places(number, len(row)) for number, row in enumerate(rows)]
     batches = [_hidden_batch(rows, places, begin, words) for begin in range(0, len(rows), ROWS)]
-    ours, theirs, truths = [], [], []
+    ours, theirs = [], []
 
     def by_torch(batch: Sequence[Ids], asked: Integers) -> NDArray[np.float32]:
         ids, real = map(torch.from_numpy, padded(batch, words.pad))
@@ -78,9 +78,8 @@ def compare_fills(graph: FillGraph, file: Path, rows: Sequence[Ids], words: Voca
     for batch, asked, real in batches:
         ours.append(by_torch(batch, asked).argmax(-1)[real])
         theirs.append(session.logits(batch, asked).argmax(-1)[real])
-    for row, each in zip(rows, places, strict=True):
-        truths.append(row[each])
-    best, exported, truth = np.concatenate(ours), np.concatenate(theirs), np.concatenate(truths)
+    best, exported = np.concatenate(ours), np.concatenate(theirs)
+    truth = np.concatenate([row[each] for row, each in zip(rows, places, strict=True)])
     same = float((best == exported).mean())
     right, still_right = int((best == truth).sum()), int((exported == truth).sum())
     accuracy = right / len(truth), still_right / len(truth)
