@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 from unmask.errors import BadInput
 from unmask.tasks.rows import RowReader, row_length
@@ -33,6 +35,23 @@ def test_a_short_text_and_a_short_pair_are_read_as_transformers_reads_them(
         expected = tokenizer(TEXT, OTHER, return_token_type_ids=True)
         assert row(pair, 0) == expected.input_ids and pair.types.tolist() == expected.token_type_ids
     assert pair.tokens.tolist() == [len(row(pair, 0)) - reader.frames[True].size]
+
+
+def test_a_tokenizer_that_pads_and_cuts_every_text_puts_no_padding_into_rows(
+    make_model: Callable[..., Path], tmp_path: Path
+) -> None:
+    plain = make_model()
+    shutil.copytree(plain, tmp_path / "padding")
+    tokenizer = Tokenizer.from_file(str(plain / "tokenizer.json"))
+    tokenizer.enable_padding(length=40)  # as sentence encoders are published, MiniLM among them
+    tokenizer.enable_truncation(40)
+    tokenizer.save(str(tmp_path / "padding" / "tokenizer.json"))
+    padding, without = (RowReader(load_tokenizer(path), 32) for path in (tmp_path / "padding", plain))
+    assert padding.frames == without.frames
+    texts = [TEXT, " ".join([TEXT] * 30)]
+    for seconds in (None, [OTHER, OTHER]):
+        one, other = padding.read(texts, seconds), without.read(texts, seconds)
+        assert one.ids.tolist() == other.ids.tolist() and one.ends.tolist() == other.ends.tolist()
 
 
 def read_tokens(reader: RowReader, rows: TextRows) -> set[int]:

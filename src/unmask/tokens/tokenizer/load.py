@@ -1,6 +1,8 @@
 """A tokenizer directory, read and written: any fast tokenizer of transformers, ours or one that came with a model.
 
-In: a directory. Out: the tokenizer as its file says, and what corruption and packing need to know of it.
+In: a directory. Out: the tokenizer as its file says, but that it neither pads nor cuts, and what corruption and packing
+need to know of it. Sentence encoders are published with a tokenizer.json that pads and cuts every text to 128 tokens:
+how long a row is, and what becomes of a longer text, is decided here by whoever makes rows.
 """
 
 from __future__ import annotations
@@ -37,7 +39,14 @@ def load_tokenizer(path: Path | str) -> PreTrainedTokenizerFast:
         raise BadInput(f"{path}: holds no tokenizer.json, nor another tokenizer that can be used") from error
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise BadInput(f"{path}: a slow tokenizer, which knows no words; convert it to a tokenizer.json")
-    return _as_written(tokenizer, path / "tokenizer.json")
+    tokenizer = _as_written(tokenizer, path / "tokenizer.json")
+    _neither_pad_nor_cut(tokenizer)
+    return tokenizer
+
+
+def _neither_pad_nor_cut(tokenizer: PreTrainedTokenizerFast) -> None:
+    tokenizer.backend_tokenizer.no_padding()
+    tokenizer.backend_tokenizer.no_truncation()
 
 
 def _read_tokenizer(path: Path) -> object:
@@ -109,8 +118,7 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerFast, path: Path) -> None:
     transformers 5 writes a class and a list that 4.57 does not know; both know the older spelling.
     """
     plain = copy.deepcopy(tokenizer)
-    plain.backend_tokenizer.no_padding()
-    plain.backend_tokenizer.no_truncation()
+    _neither_pad_nor_cut(plain)
     try:
         plain.save_pretrained(path)
     except Exception as error:  # of a full disk too, tokenizers tells by a bare Exception
