@@ -41,7 +41,6 @@ import tyro
 from recorded import Figures, kept, key
 from turns import THREADS, Clock, Spread, race, ratios
 
-from unmask.models.kernels import CPU_KERNELS
 from unmask.pretraining.informed import kept_vectors
 from unmask.pretraining.pretrain import Pretraining, pretrain
 from unmask.pretraining.recipes import recipe_named
@@ -231,7 +230,7 @@ def times(setting: Setting, steps: int, rounds: int, clock: Clock) -> Figures:
             precision: partial(sides.theirs, data=setting.data, plan=replace(plan, bf16=precision == HALF))
             for precision in (SINGLE, HALF)
         }
-        chosen = automatic_precision(setting.recipe)
+        chosen = automatic_precision()
         our = {
             precision: partial(
                 sides.ours,
@@ -255,9 +254,9 @@ def times(setting: Setting, steps: int, rounds: int, clock: Clock) -> Figures:
     return setting.kept(f"times-precisions-{setting.prefix}{clock}-{key(setting.recipe)}", run)
 
 
-def automatic_precision(recipe: Recipe) -> str:
+def automatic_precision() -> str:
     """What `--precision auto` stands for on these processors."""
-    return fastest_precision(Computing(precision=AUTO), torch.device("cpu"), cpu_kernels=recipe.family in CPU_KERNELS)
+    return fastest_precision(Computing(precision=AUTO), torch.device("cpu"))
 
 
 def seconds_to_begin(setting: Setting) -> float:

@@ -83,7 +83,6 @@ ELSEWHERE = {
     "models/families/detection.py": "objectives/test_replaced.py",
     "models/families/encoders.py": "models/families/test_family.py: the published sizes",
     "models/families/sizes.py": "models/families/test_family.py",
-    "models/kernels.py": "models/test_modernbert_cpu.py",
     "models/layers.py": "training/machine/test_sharding.py: the layers are cut and everything else is whole",
     "models/locate.py": "models/test_load.py: directories, runs and what is neither",
     "models/sentence_transformers.py": "inference/export/test_export.py: it loads there",

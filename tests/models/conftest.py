@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 
 import pytest
 import torch
@@ -56,7 +57,7 @@ CONFIGS = {
 def build(family: str) -> PreTrainedModel:
     torch.manual_seed(0)
     made_by = AutoModelForCausalLM if family == "gpt2" else AutoModelForMaskedLM
-    return made_by.from_config(CONFIGS[family]).eval()
+    return made_by.from_config(deepcopy(CONFIGS[family])).eval()
 
 
 @pytest.fixture

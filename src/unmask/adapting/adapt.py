@@ -24,7 +24,6 @@ from unmask.adapting.validation import ACCURACY, GENERAL, LOSS, PERPLEXITY, SAMP
 from unmask.errors import BadInput
 from unmask.inference.sentence_layout import is_tuned
 from unmask.models.families.architectures import architecture
-from unmask.models.kernels import CPU_KERNELS
 from unmask.models.masked_lm import length_of
 from unmask.objectives.curriculum import Curriculum
 from unmask.pretraining.batches import MaskedBatches
@@ -216,7 +215,6 @@ class Adapting:
             steps_an_epoch=domain.per_epoch / settings.batch_size / (1 - feed.share),
             micro_batches=feed.micro_batches,
             sample=ValidationSample(0.0, SAMPLE, SAMPLE),
-            cpu_kernels=self.shape.model_type in CPU_KERNELS,
             flags=FLAGS,
             places={"model": str(start.model.resolve()), "data": str(start.data.path.resolve()), **replay},
             facts=self._facts(),

@@ -13,7 +13,6 @@ from transformers import PreTrainedModel
 
 from unmask.adapting.adapt import FLAGS, KIND, Adapting
 from unmask.adapting.validation import LOSS, AdaptValidation
-from unmask.models.kernels import CPU_KERNELS
 from unmask.models.new_rows import train_only
 from unmask.objectives.curriculum import Curriculum, parse_curriculum
 from unmask.objectives.text import Export
@@ -85,7 +84,6 @@ class Warming(Adapting):
             steps_an_epoch=self.preparer.domain.per_epoch / self.settings.batch_size,
             micro_batches=feed.micro_batches,
             sample=ValidationSample(0.0, SAMPLE, SAMPLE),
-            cpu_kernels=self.shape.model_type in CPU_KERNELS,
             flags=FLAGS,
         )
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from unmask.errors import BadInput
-from unmask.models.kernels import CPU_KERNELS
 from unmask.planning.cost import Cost, ImaginedDataset, cost_of, kept_on_processor, without_marks
 from unmask.planning.hardware import Hardware, this_machine, was_computed_on
 from unmask.planning.launches import A_LAUNCH, A_STEP, CASTS
@@ -69,9 +68,8 @@ def forecast(
     cost = cost_of(pretraining)
     on_this_machine = hardware is None
     computing = Computing(precision=precision or AUTO)
-    cpu_kernels = recipe.family in CPU_KERNELS
     if on_this_machine:
-        here = fastest_precision(computing, device_for(computing.device), cpu_kernels=cpu_kernels)
+        here = fastest_precision(computing, device_for(computing.device))
         computing = replace(computing, precision=here)
     hardware = hardware or this_machine(computing.precision)
     pace = None

@@ -23,7 +23,6 @@ from unmask.errors import BadInput
 from unmask.files import sha256_of
 from unmask.models.families.architectures import architecture
 from unmask.models.families.family import FAMILIES, build_model
-from unmask.models.kernels import CPU_KERNELS
 from unmask.objectives.curriculum import Curriculum, parse_curriculum
 from unmask.objectives.text import FILL_MASK, TextObjective
 from unmask.pretraining.batches import MaskedBatches
@@ -178,7 +177,6 @@ class Pretraining:
             micro_batches=feed.micro_batches,
             stage_ends=settings.lengths.ends,
             skip_spikes=settings.skip_spikes,
-            cpu_kernels=recipe.family in CPU_KERNELS,
             flags=FLAGS,
             places={"data": str(self.dataset.path.resolve())},
             facts={

@@ -17,7 +17,6 @@ import torch
 from torch.nn import Module
 from transformers import PreTrainedConfig, PreTrainedModel
 
-from unmask.models.kernels import CPU_KERNELS
 from unmask.models.load import check_vocabulary
 from unmask.models.masked_lm import length_of
 from unmask.objectives.objective import AnyObjective
@@ -262,7 +261,6 @@ class Tuning(ABC):
             steps_an_epoch=order.per_epoch / settings.batch_size,
             micro_batches=-(-settings.batch_size // self.micro_batch),
             sample=SAMPLE,
-            cpu_kernels=self.config.model_type in CPU_KERNELS,
             flags=dict(self.flags),
             places={"model": str(self.start.resolve()), **self.places},
             facts=self.facts,

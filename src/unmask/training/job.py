@@ -208,7 +208,6 @@ class Job:
     sample: ValidationSample | None = None  # that is measured on the way; if none, the usual
     write_shape: Callable[[Module, Path], None] | None = None  # what checkpoints are asked with while it trains
     skip_spikes: bool = False
-    cpu_kernels: bool = False  # whether its layers have a shorter way on a CPU, where bfloat16 may be the faster
     flags: Mapping[str, str] = field(default_factory=dict)  # that the settings are asked for by, by their dotted names
     places: Mapping[str, str] = field(default_factory=dict)  # where it finds what it is trained on, which may move
     facts: Mapping[str, str] = field(default_factory=dict)  # what is trained on what, for people

@@ -172,11 +172,7 @@ def _with_precision(run: Run, job: Job, computing: Computing, world: World) -> R
         return run
     names = [*PRECISIONS]
     device = device_for(computing.device)
-    name = (
-        fastest_precision(computing, device, cpu_kernels=job.cpu_kernels, reproducible=world.reproducible)
-        if world.first
-        else names[0]
-    )
+    name = fastest_precision(computing, device, reproducible=world.reproducible) if world.first else names[0]
     precision = names[world.agree(names.index(name))]
     return replace(run, description={**run.description, "computing": {**asked, "precision": precision}})
 

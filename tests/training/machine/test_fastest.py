@@ -36,26 +36,27 @@ def test_the_processor_decides_and_no_clock(monkeypatch: pytest.MonkeyPatch) -> 
     assert fastest_product() == "float32"
 
 
-def test_on_a_processor_only_layers_that_are_written_for_it_take_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_processor_that_multiplies_it_bfloat16_is_taken_where_nothing_speaks_against_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     let_it_multiply(monkeypatch, True)
-    assert fastest_precision(AUTO, CPU, cpu_kernels=True) == "bfloat16"
-    assert fastest_precision(AUTO, CPU, cpu_kernels=False) == "float32"
-    assert fastest_precision(AUTO, CPU, cpu_kernels=True, reproducible=True) == "float32"
-    assert fastest_precision(Computing(precision="auto", compile=True), CPU, cpu_kernels=True) == "float32"
-    assert fastest_precision(AUTO, torch.device("mps"), cpu_kernels=True) == "float32"
+    assert fastest_precision(AUTO, CPU) == "bfloat16"
+    assert fastest_precision(AUTO, CPU, reproducible=True) == "float32"
+    assert fastest_precision(Computing(precision="auto", compile=True), CPU) == "float32"
+    assert fastest_precision(AUTO, torch.device("mps")) == "float32"
 
 
 def test_on_a_gpu_it_is_what_the_gpu_computes_in(monkeypatch: pytest.MonkeyPatch) -> None:
     for supported, precision in ((True, "bfloat16"), (False, "float32")):
         monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation, supported=supported: supported)
-        assert fastest_precision(AUTO, GPU, cpu_kernels=False) == precision
+        assert fastest_precision(AUTO, GPU) == precision
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "float16"])
 def test_what_is_asked_for_is_taken(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fastest, "product_speed", lambda _precision: pytest.fail("nothing to measure"))
     asked = Computing(precision=precision)
-    assert fastest_precision(asked, CPU, cpu_kernels=True, reproducible=True) == precision
+    assert fastest_precision(asked, CPU, reproducible=True) == precision
 
 
 def test_this_processor_is_measured_and_answers() -> None:

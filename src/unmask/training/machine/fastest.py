@@ -5,12 +5,13 @@ it. float16 is never taken: its range is short, and steps that overflow are lost
 
     --reproducible                            float32
     a GPU that computes in bfloat16           bfloat16
-    a CPU that has instructions for products in bfloat16, and layers written for it (ModernBERT's, not
-    compiled)                                 bfloat16
+    a CPU that has instructions for products in bfloat16, layers not compiled
+                                              bfloat16
     everything else                           float32
 
-On CPUs the layers of other families cast what they multiply back and forth, which eats up what products gain. What the
-processor has decides, and not a measurement, which another program could turn: the same command gives the same weights.
+Attention, sums and norms stay float32 on CPUs (`models.kernels`), so that every family gains what products gain. What
+the processor has decides, and not a measurement, which another program could turn: the same command gives the same
+weights.
 """
 
 from __future__ import annotations
@@ -29,17 +30,15 @@ TRIALS, SIDE = 6, 1024  # matrix products that find out how fast this machine is
 SINGLE, HALF = "float32", "bfloat16"
 
 
-def fastest_precision(
-    computing: Computing, device: torch.device, *, cpu_kernels: bool, reproducible: bool = False
-) -> str:
-    """The precision that was asked for or, where that is left open, the fastest for these layers on this device."""
+def fastest_precision(computing: Computing, device: torch.device, *, reproducible: bool = False) -> str:
+    """The precision that was asked for or, where that is left open, the fastest on this device."""
     if computing.precision != AUTO:
         return computing.precision
     if reproducible:
         return SINGLE
     if device.type == "cuda":
         return HALF if torch.cuda.is_bf16_supported(including_emulation=False) else SINGLE
-    return fastest_product() if device.type == "cpu" and cpu_kernels and not computing.compile else SINGLE
+    return fastest_product() if device.type == "cpu" and not computing.compile else SINGLE
 
 
 def fastest_product() -> str:

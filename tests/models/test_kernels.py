@@ -1,0 +1,103 @@
+"""Attention is computed in float32 where products are in bfloat16, for every family that asks torch for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
+from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedModel, T5Config
+
+from unmask.models.kernels import SDPA, use_cpu_kernels
+
+DRAWN = torch.Generator().manual_seed(1)
+IDS = torch.randint(5, 200, (3, 20), generator=DRAWN)
+T5 = T5Config(vocab_size=211, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4, decoder_start_token_id=0)
+ASKING = ["bert", "roberta", "xlm-roberta", "xlm-roberta-xl", "electra", "ernie", "gpt2", "albert", "distilbert", "t5"]
+
+
+class Asked(TorchFunctionMode):
+    """Notes in which precision attention is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dtypes: list[torch.dtype] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is F.scaled_dot_product_attention:
+            in_half = torch.is_autocast_enabled("cpu")  # which casts what it is given
+            self.dtypes.append(torch.get_autocast_dtype("cpu") if in_half else args[0].dtype)
+        return func(*args, **(kwargs or {}))
+
+
+def built(family: str, build: Callable[[str], PreTrainedModel]) -> PreTrainedModel:
+    if family != "t5":
+        return build(family)
+    torch.manual_seed(0)
+    model: PreTrainedModel = AutoModelForSeq2SeqLM.from_config(T5).eval()
+    return model
+
+
+def logits_of(model: PreTrainedModel) -> torch.Tensor:
+    inputs = {"decoder_input_ids": IDS} if model.config.is_encoder_decoder else {}
+    logits: torch.Tensor = model(input_ids=IDS, attention_mask=(IDS > 20).long(), **inputs).logits
+    return logits
+
+
+@pytest.mark.parametrize("family", ASKING)
+def test_attention_is_in_float32_where_products_are_in_bfloat16(
+    family: str, make: Callable[[str], PreTrainedModel]
+) -> None:
+    model = built(family, make)
+    reference = logits_of(model).detach()
+    use_cpu_kernels(model, "bfloat16")
+    torch.testing.assert_close(logits_of(model), reference, rtol=0, atol=0)  # in float32 nothing is another
+    with torch.autocast("cpu", torch.bfloat16), Asked() as asked:
+        logits = logits_of(model)
+    assert asked.dtypes and set(asked.dtypes) == {torch.float32}
+    torch.testing.assert_close(logits.float(), reference, rtol=0, atol=0.05 * float(reference.abs().max()))
+    logits.float().square().mean().backward()
+    assert all(torch.isfinite(each.grad).all() for each in model.parameters() if each.grad is not None)
+
+
+def test_in_float32_attention_is_left_as_it_is(make: Callable[[str], PreTrainedModel]) -> None:
+    model = make("bert")
+    use_cpu_kernels(model)
+    assert model.config._attn_implementation == SDPA
+
+
+@pytest.mark.parametrize("family", ["deberta-v2", "mpnet"])
+def test_families_with_an_attention_of_their_own_keep_it(family: str, make: Callable[[str], PreTrainedModel]) -> None:
+    model = make(family)
+    before = model.config._attn_implementation
+    use_cpu_kernels(model, "bfloat16")
+    assert model.config._attn_implementation == before != SDPA
+
+
+def test_layers_that_are_computed_twice_find_the_same_attention(
+    make: Callable[[str], PreTrainedModel],
+) -> None:
+    gradients = []
+    for recompute in (False, True):
+        model = make("bert").train()
+        if recompute:
+            model.gradient_checkpointing_enable({"use_reentrant": False})
+        use_cpu_kernels(model, "bfloat16")
+        torch.manual_seed(0)
+        with torch.autocast("cpu", torch.bfloat16):
+            logits_of(model).float().square().mean().backward()
+        gradients.append([each.grad for each in model.parameters()])
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
+def test_what_is_saved_says_nothing_of_it(make: Callable[[str], PreTrainedModel], tmp_path: Path) -> None:
+    model = make("bert")
+    use_cpu_kernels(model, "bfloat16")
+    model.save_pretrained(tmp_path)
+    assert "sdpa" not in (tmp_path / "config.json").read_text()
+    assert AutoConfig.from_pretrained(tmp_path)._attn_implementation != "sdpa_float32"
