@@ -2,11 +2,12 @@
 
     python benchmarks/tuning.py run shared-data --out results                    # what is not there yet, then the table
     python benchmarks/tuning.py run shared-data --out results --encoder minilm   # another encoder beside it
-    python benchmarks/tuning.py run shared-data --out results --only sst2 --seeds 1 --minutes 2
+    python benchmarks/tuning.py run shared-data --out results --only sst2 --seeds 1
+    python benchmarks/tuning.py run shared-data --out results --share 1/2        # the other half by another process
 
-Every cell is `unmask tune TASK` as it comes, with a budget in minutes for each run where one is given; the figure is
-that of test, with the interval of its examples, and with several seeds their mean and range. `shared-data` has a folder
-for each data set; one that is not there is left out.
+Every cell is `unmask tune TASK` as it comes, but for the passes over the two largest data sets, which `CASES` has; the
+figure is that of test, with the interval of its examples, and with several seeds their mean and range. `shared-data`
+has a folder for each data set; one that is not there is left out. What is there is not made again.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ import tyro
 from recorded import Figures, kept, key
 
 import unmask
+from unmask.models.locate import model_directory
 from unmask.results import to_plain
+from unmask.tasks.start import weights_digest
 
 
 @dataclass(frozen=True)
@@ -36,35 +39,59 @@ class Case:
     dev: str | None = None
     figure: str = "accuracy"  # of what was judged
     head: str | None = None  # of retrieve
+    epochs: float | None = None  # as `tune` has it if not given
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A task learnt from a start with a seed."""
+
+    name: str
+    start: str
+    seed: int
+    model: Path
+
+    @property
+    def file(self) -> str:
+        """What its figures are called: another model or other passes have another name."""
+        known = key(self.name, weights_digest(model_directory(self.model)), self.start, self.seed, self.case.epochs)
+        return f"tuning-{self.name}-{self.start}-{self.seed}-{known}"
+
+    @property
+    def case(self) -> Case:
+        """What is learnt."""
+        return CASES[self.name]
 
 
 CASES = {
     "sst2": Case("classify", "sst2/sentences.train.jsonl", "sst2/sentences.test.jsonl", "sst2/sentences.dev.jsonl"),
     "chemprot": Case("classify", "chemprot/train.jsonl", "chemprot/test.jsonl", "chemprot/dev.jsonl", "macro_f1"),
     "wnut17": Case("tag", "ner_wnut17/train.conll", "ner_wnut17/test.conll", "ner_wnut17/dev.conll", "f1"),
-    "squad": Case("answer", "squad/train_v2_small.json.gz", "squad/dev_xquad_en.json", figure="f1"),
+    "squad": Case("answer", "squad/train_v2_small.json.gz", "squad/dev_xquad_en.json", figure="f1", epochs=1),
     "stsb": Case("similarity", "stsb/en/train.tsv", "stsb/en/test.tsv", "stsb/en/dev.tsv", "spearman"),
-    "cranfield": Case("retrieve", "cranfield", figure="ndcg_10"),
-    "cranfield-sparse": Case("retrieve", "cranfield", figure="ndcg_10", head="sparse"),
-    "cranfield-cross": Case("retrieve", "cranfield", figure="ndcg_10", head="cross"),
+    "cranfield": Case("retrieve", "cranfield", figure="ndcg_10", epochs=8),
+    "cranfield-sparse": Case("retrieve", "cranfield", figure="ndcg_10", head="sparse", epochs=8),
+    "cranfield-cross": Case("retrieve", "cranfield", figure="ndcg_10", head="cross", epochs=4),
 }
 STARTS = ("pretrained", "scratch", "encoder")
 
 
-def run_case(case: Case, data: Path, model: Path, start: str, seed: int, minutes: float | None) -> Figures:
+def run_cell(cell: Cell, data: Path) -> Figures:
     """Tune once; the figures of test and those of the baselines."""
+    case = cell.case
     out = Path(tempfile.mkdtemp(prefix="tuning-")) / "run"
     places = {name: data / place for name in ("dev", "test") if (place := getattr(case, name)) is not None}
-    settings: dict[str, Any] = {"start": "scratch" if start == "scratch" else "pretrained", "seed": seed}
+    settings: dict[str, Any] = {"start": "scratch" if cell.start == "scratch" else "pretrained", "seed": cell.seed}
     if case.head is not None:
         settings["head"] = case.head
+    if case.epochs is not None:
+        settings["epochs"] = case.epochs
     try:
         result = unmask.tune(
             case.task,
-            model,
+            cell.model,
             data / case.train,
             out=out,
-            minutes=minutes,
             **places,
             **settings,  # type: ignore[arg-type]
         )
@@ -81,7 +108,7 @@ def run_case(case: Case, data: Path, model: Path, start: str, seed: int, minutes
     }
 
 
-def cell(found: list[Figures]) -> str:
+def spelt(found: list[Figures]) -> str:
     """One seed with its interval, or the mean of several with their range."""
     values = [run["figure"]["value"] for run in found]
     if not values:
@@ -91,12 +118,24 @@ def cell(found: list[Figures]) -> str:
     return f"{fmean(values):.3f} ({min(values):.3f}–{max(values):.3f}, {len(values)} seeds)"
 
 
-def best_baseline(found: list[Figures]) -> str:
-    """The best of the simpler ways."""
-    if not found:
-        return "–"
-    name, figure = max(found[0]["baselines"].items(), key=lambda item: item[1]["value"])
+def best_baseline(starts: list[list[Figures]]) -> str:
+    """The best of the simpler ways that do without the model: those of the first that was tuned."""
+    baselines = next(found for found in starts if found)[0]["baselines"]
+    name, figure = max(baselines.items(), key=lambda item: item[1]["value"])
     return f"{name} {figure['value']:.3f}"
+
+
+def cells_of(run: Path, encoder: Path | None, data: Path, only: str | None, seeds: int) -> list[Cell]:
+    """Everything to be tuned, the first seed of all before the second."""
+    models = {"pretrained": run, "scratch": run, "encoder": encoder}
+    return [
+        Cell(name, start, seed, model)
+        for seed in range(seeds)
+        for name, case in CASES.items()
+        for start, model in models.items()
+        if model is not None and only in (None, name) and (data / case.train).exists()
+        if not (start == "encoder" and case.head == "sparse")  # it has no head that fills blanks
+    ]
 
 
 def main(
@@ -107,7 +146,7 @@ def main(
     encoder: Path | None = None,
     only: str | None = None,
     seeds: int = 3,
-    minutes: float | None = None,
+    share: str = "1/1",
     report_only: bool = False,
 ) -> None:
     """Tune every task from every start, and print what came of it.
@@ -119,30 +158,22 @@ def main(
         encoder: Another encoder to start from.
         only: One data set.
         seeds: Runs of each.
-        minutes: The budget of each run; as `tune` has it if not given.
+        share: Which part of the work is done here, of how many.
         report_only: Print what is there.
     """
     out.mkdir(parents=True, exist_ok=True)
+    cells = cells_of(run, encoder, data, only, seeds)
+    part, parts = map(int, share.split("/"))
+    for cell in () if report_only else cells[part - 1 :: parts]:
+        kept(out, cell.file, partial(run_cell, cell, data))
+    known = {cell: kept(out, cell.file, dict) for cell in cells if (out / f"{cell.file}.json").exists()}
     heads = ("data", "task", "figure", "best baseline", "pretrained", "fresh weights", "other encoder")
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for name, case in CASES.items():
-        if (only is not None and name != only) or not (data / case.train).exists():
-            continue
-        cells, first = [], []
-        for start in STARTS:
-            model = encoder if start == "encoder" else run
-            if start == "encoder" and case.head == "sparse":
-                model = None  # it has no head that fills blanks
-            found = []
-            for seed in range(seeds) if model is not None else ():
-                digest = key(name, str(model), start, seed, minutes)
-                file = f"tuning-{name}-{start}-{seed}-{digest}"
-                if model is not None and (not report_only or (out / f"{file}.json").exists()):
-                    tuned = partial(run_case, case, data, model, start, seed, minutes)
-                    found.append(kept(out, file, tuned))
-            first = first or found
-            cells.append(cell(found))
-        print(f"| {name} | {case.task} | {case.figure} | {best_baseline(first)} | {' | '.join(cells)} |", flush=True)
+        rows = [[made for cell, made in known.items() if (cell.name, cell.start) == (name, start)] for start in STARTS]
+        if any(rows):
+            columns = " | ".join(map(spelt, rows))
+            print(f"| {name} | {case.task} | {case.figure} | {best_baseline(rows)} | {columns} |")
 
 
 if __name__ == "__main__":

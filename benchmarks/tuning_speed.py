@@ -1,39 +1,47 @@
-"""How fast a classifier is tuned beside transformers' Trainer, in turns, on the same model and texts.
+"""How fast a model is tuned beside the trainers that people use, in turns, on the same model and examples.
 
-    python benchmarks/tuning_speed.py run train.jsonl
-    python benchmarks/tuning_speed.py run train.jsonl --clock processor     # where the machine is never quiet
+    python benchmarks/tuning_speed.py run train.jsonl                                   # beside Trainer
+    python benchmarks/tuning_speed.py run train.tsv --task similarity                   # SentenceTransformerTrainer
+    python benchmarks/tuning_speed.py run train.jsonl --dev dev.jsonl --lrs 1e-4,3e-4,1e-3      # and to the same score
+    python benchmarks/tuning_speed.py run train.jsonl --clock processor                 # a machine that is never quiet
 
-Both start from the same weights and take 32 texts a step; a turn is so many steps of each. Theirs is set up as someone
-who knows it would: padding to the longest text of a batch, batches of like length, the faster of float32 and bfloat16.
-Ours is `unmask tune classify` as it comes, in what `--precision auto` chooses, and in float32.
+Both start from the same weights and take 32 examples a step; a turn is so many steps of each, in float32 and in
+bfloat16. Ours is `unmask tune` as it comes. With `--dev` both train to the end as well, theirs with the best of a few
+rates, and the dev score is measured on all of it at eleven moments: how soon ours has the best that theirs comes to,
+its steps taking what they take in the race.
 """
 
 from __future__ import annotations
 
+import json
+import shutil
 import tempfile
 from functools import partial
 from pathlib import Path
 
 import tyro
-from turns import THREADS, Clock, Spread, Turn, race, ratios
+from recorded import Figures, kept, key
+from tuning_rivals import BATCH, FIGURE, Task, Tuned, scores_of, trainer_of
+from turns import THREADS, Clock, Seconds, Spread, Turn, race, ratios
 
-BATCH, RATE = 32, 3e-4
-STEPS = 100_000  # of the schedule: more than any race takes
+RATE = 3e-4
+STEPS = 100_000  # of the schedule of a race: more than any takes
+PRECISIONS = ("bfloat16", "float32")
+Scores = list[tuple[int, float]]  # steps, and the dev score after them
 
 
-def ours(turn: Turn, *, run: Path, train: Path, steps: int, precision: str) -> None:
-    """The steps of `unmask tune classify`."""
-    from unmask.tasks.classify.labelled import read_labelled
-    from unmask.tasks.classify.learning import classifying_of
-    from unmask.tasks.settings import TuneSettings
+def ours(turn: Turn, *, task: Task, run: Path, train: Path, steps: int, precision: str) -> None:
+    """The steps of `unmask tune`."""
+    from unmask.tasks.request import new_request
+    from unmask.tasks.tune import TASKS
     from unmask.training.machine.allocator import keep_large_blocks
     from unmask.training.machine.computing import Computing
     from unmask.training.session import Session
     from unmask.training.step import StepOptions, take_step
 
     keep_large_blocks()
-    job = classifying_of(run, TuneSettings(lr=RATE), read_labelled(train), None).job()
-    session = Session.begin(job, STEPS, Computing(device="cpu", precision=precision))
+    tuning, _ = TASKS[task].open(new_request({"model": run, "train": train}, {"lr": RATE}))
+    session = Session.begin(tuning.job(), STEPS, Computing(device="cpu", precision=precision))
     options = StepOptions(precision=session.precision)
     for step in range(STEPS):
         if step % steps == 0:
@@ -41,85 +49,122 @@ def ours(turn: Turn, *, run: Path, train: Path, steps: int, precision: str) -> N
         take_step(session.learner, session.optimizer, session.source, step=step, options=options)
 
 
-def theirs(turn: Turn, *, run: Path, train: Path, steps: int, bf16: bool) -> None:
-    """The steps of Trainer."""
-    from rival import AfterStep
-    from transformers import (
-        AutoModelForSequenceClassification,
-        AutoTokenizer,
-        DataCollatorWithPadding,
-        Trainer,
-        TrainingArguments,
-    )
-
-    from unmask.models.locate import model_directory
-    from unmask.tasks.classify.labelled import read_labelled
-
-    examples = read_labelled(train)
-    place = {label: number for number, label in enumerate(examples.labels)}
-    directory = str(model_directory(run))
-    tokenizer = AutoTokenizer.from_pretrained(directory)
-    rows = [
-        {**tokenizer(example.text, truncation=True), "labels": place[example.labels[0]]}
-        for example in examples.examples
-    ]
-    arguments = TrainingArguments(
-        output_dir=tempfile.mkdtemp(prefix="trainer-"),
-        max_steps=STEPS,
-        per_device_train_batch_size=BATCH,
-        learning_rate=RATE,
-        train_sampling_strategy="group_by_length",
-        bf16=bf16,
-        use_cpu=True,
-        dataloader_pin_memory=False,
-        save_strategy="no",
-        logging_strategy="no",
-        report_to="none",
-        disable_tqdm=True,
-    )
+def theirs(turn: Turn, *, task: Task, run: Path, train: Path, steps: int, precision: str) -> None:
+    """The steps of their trainer."""
 
     def after_step(step: int) -> None:
         if step % steps == 0:
             turn()
 
+    plan = Tuned(model=run, train=train, steps=STEPS, lr=RATE, bf16=precision == "bfloat16")
+    trainer = trainer_of(task, plan, after_step)
     turn()
-    Trainer(
-        model=AutoModelForSequenceClassification.from_pretrained(directory, num_labels=len(place)),
-        args=arguments,
-        train_dataset=rows,
-        data_collator=DataCollatorWithPadding(tokenizer),
-        callbacks=[AfterStep(after_step)],
-    ).train()
+    trainer.train()
 
 
-def main(run: Path, train: Path, /, steps: int = 10, rounds: int = 12, clock: Clock = "wall") -> None:
-    """Race both sides, each in two precisions.
+def our_scores(task: Task, run: Path, train: Path, dev: Path, seed: int) -> Figures:
+    """`unmask tune` to its end: the dev score after so many steps."""
+    import unmask
+    from unmask.runs.history import read_lines
+
+    out = Path(tempfile.mkdtemp(prefix="tuning-")) / "run"
+    try:
+        unmask.tune(task, run, train, dev=dev, out=out, seed=seed)
+        lines, name = [*read_lines(out / "metrics.jsonl")], f"validation_{FIGURE[task]}"
+        scores = [(line["step"], line[name]) for line in lines if name in line]
+    finally:
+        shutil.rmtree(out.parent, ignore_errors=True)
+    return {"scores": scores, "steps": max(line["step"] for line in lines)}
+
+
+def steps_to(scores: Scores, goal: float) -> int | None:
+    """The first moment that has the score.
+
+    >>> steps_to([(10, 0.6), (20, 0.7), (30, 0.69)], 0.65), steps_to([(10, 0.6)], 0.7)
+    (20, None)
+    """
+    return next((step for step, score in scores if score >= goal), None)
+
+
+def race_both(task: Task, run: Path, train: Path, steps: int, rounds: int, clock: Clock) -> Seconds:
+    """Seconds of the turns of both sides in both precisions; what each does in a second is printed."""
+    case = {"task": task, "run": run, "train": train, "steps": steps}
+    sides = {
+        f"{name} {precision}": partial(side, **case, precision=precision)
+        for name, side in (("unmask", ours), ("theirs", theirs))
+        for precision in PRECISIONS
+    }
+    seconds = race(sides, rounds=rounds, warm=1, threads=THREADS[clock], clock=clock)
+    for name, taken in seconds.items():
+        print(f"{name}: {Spread.of([BATCH * steps / one for one in taken]):.0f} examples a second")
+    return seconds
+
+
+def fastest(seconds: Seconds, side: str) -> str:
+    """The faster precision of a side."""
+    return min((name for name in seconds if name.startswith(side)), key=lambda name: Spread.of(seconds[name]).median)
+
+
+def main(
+    run: Path,
+    train: Path,
+    /,
+    task: Task = "classify",
+    dev: Path | None = None,
+    lrs: str = "1e-4,3e-4,1e-3",
+    seeds: int = 1,
+    steps: int = 10,
+    rounds: int = 12,
+    clock: Clock = "wall",
+    out: Path = Path("benchmarks/results"),
+) -> None:
+    """Race both sides, and with `--dev` see how soon each has the same score.
 
     Args:
         run: A run or a model directory that both start from.
-        train: Labelled texts.
+        train: Labelled texts, or scored pairs.
+        task: What is learnt.
+        dev: Examples to measure the score on.
+        lrs: Rates of theirs, of which the one with the best score is taken.
+        seeds: Tunings of each side to a score.
         steps: Steps in a turn.
         rounds: Turns of each.
         clock: Seconds of the wall, or those that the processor worked for it.
+        out: Where scores are kept.
     """
-    case = {"run": run, "train": train, "steps": steps}
-    sides = {
-        "unmask bfloat16": partial(ours, **case, precision="bfloat16"),
-        "unmask float32": partial(ours, **case, precision="float32"),
-        "Trainer bfloat16": partial(theirs, **case, bf16=True),
-        "Trainer float32": partial(theirs, **case, bf16=False),
-    }
-    seconds = race(sides, rounds=rounds, warm=1, threads=THREADS[clock], clock=clock)
-    spreads = {name: Spread.of([BATCH * steps / one for one in taken]) for name, taken in seconds.items()}
-    for name, spread in spreads.items():
-        print(f"{name}: {spread:.0f} texts a second")
-    best = {
-        side: max((n for n in spreads if n.startswith(side)), key=lambda n: spreads[n].median)
-        for side in ("unmask", "Trainer")
-    }
-    print(
-        f"{best['unmask']} is {ratios(seconds, best['Trainer'], best['unmask']):.2f} times as fast as {best['Trainer']}"
-    )
+    seconds = race_both(task, run, train, steps, rounds, clock)
+    ahead, behind = fastest(seconds, "unmask"), fastest(seconds, "theirs")
+    faster = ratios(seconds, behind, ahead)
+    print(f"{ahead} is {faster:.2f} times as fast as {behind}")
+    if dev is None:
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    for seed in range(seeds):
+        digest = key(str(run), str(train), str(dev), task, seed)
+        mine = kept(out, f"tuning-scores-ours-{digest}", partial(our_scores, task, run, train, dev, seed))
+        found: dict[float, Scores] = {}
+        for lr in map(float, lrs.split(",")):
+            plan = Tuned(model=run, train=train, dev=dev, steps=mine["steps"], lr=lr, seed=seed)
+            name = f"tuning-scores-theirs-{digest}-{lr}"
+            found[lr] = kept(out, name, lambda plan=plan: {"scores": scores_of(task, plan)})["scores"]
+        report(task, mine["scores"], found, faster.median)
+
+
+def report(task: Task, mine: Scores, found: dict[float, Scores], faster: float) -> None:
+    """Whose score is the better, and how soon ours has theirs."""
+    lr, best = max(((lr, max(score for _, score in scores)) for lr, scores in found.items()), key=lambda pair: pair[1])
+    print(f"dev {FIGURE[task]}: ours {max(score for _, score in mine):.4f}, theirs {best:.4f} (lr {lr:g})")
+    for share in (1.0, 0.99, 0.97):
+        theirs_steps, ours_steps = steps_to(found[lr], share * best), steps_to(mine, share * best)
+        assert theirs_steps is not None
+        if ours_steps is None:
+            print(f"  {share:.0%} of theirs: after {theirs_steps} steps, ours never")
+            continue
+        times = theirs_steps / ours_steps * faster
+        print(
+            f"  {share:.0%} of theirs: they after {theirs_steps} steps, ours after {ours_steps}: {times:.2f} × as soon"
+        )
+    print(json.dumps({"ours": mine, "theirs": {str(lr): scores for lr, scores in found.items()}}))
 
 
 if __name__ == "__main__":
