@@ -2,10 +2,10 @@
 
     python benchmarks/tuning.py run shared-data --out results                    # what is not there yet, then the table
     python benchmarks/tuning.py run shared-data --out results --encoder minilm   # another encoder beside it
-    python benchmarks/tuning.py run shared-data --out results --only sst2 --seeds 1
+    python benchmarks/tuning.py run shared-data --out results --only sst2,stsb --seeds 1
     python benchmarks/tuning.py run shared-data --out results --share 1/2        # the other half by another process
 
-Every cell is `unmask tune TASK` as it comes, but for the passes over the two largest data sets, which `CASES` has; the
+Every cell is `unmask tune TASK` as it comes, but for the passes over the largest data sets, which `CASES` has; the
 figure is that of test, with the interval of its examples, and with several seeds their mean and range. `shared-data`
 has a folder for each data set; one that is not there is left out. What is there is not made again.
 """
@@ -44,18 +44,18 @@ class Case:
 
 @dataclass(frozen=True)
 class Cell:
-    """A task learnt from a start with a seed."""
+    """A task learnt from a start with several seeds."""
 
     name: str
     start: str
-    seed: int
+    seeds: int
     model: Path
 
     @property
     def file(self) -> str:
         """What its figures are called: another model or other passes have another name."""
-        known = key(self.name, weights_digest(model_directory(self.model)), self.start, self.seed, self.case.epochs)
-        return f"tuning-{self.name}-{self.start}-{self.seed}-{known}"
+        known = key(self.name, weights_digest(model_directory(self.model)), self.start, self.case.epochs)
+        return f"tuning-{self.name}-{self.start}-{self.seeds}-{known}"
 
     @property
     def case(self) -> Case:
@@ -65,42 +65,40 @@ class Cell:
 
 CASES = {
     "sst2": Case("classify", "sst2/sentences.train.jsonl", "sst2/sentences.test.jsonl", "sst2/sentences.dev.jsonl"),
-    "chemprot": Case("classify", "chemprot/train.jsonl", "chemprot/test.jsonl", "chemprot/dev.jsonl", "macro_f1"),
+    "chemprot": Case("classify", "chemprot/train.jsonl", "chemprot/test.jsonl", "chemprot/dev.jsonl"),
     "wnut17": Case("tag", "ner_wnut17/train.conll", "ner_wnut17/test.conll", "ner_wnut17/dev.conll", "f1"),
     "squad": Case("answer", "squad/train_v2_small.json.gz", "squad/dev_xquad_en.json", figure="f1", epochs=1),
     "stsb": Case("similarity", "stsb/en/train.tsv", "stsb/en/test.tsv", "stsb/en/dev.tsv", "spearman"),
-    "cranfield": Case("retrieve", "cranfield", figure="ndcg_10", epochs=8),
-    "cranfield-sparse": Case("retrieve", "cranfield", figure="ndcg_10", head="sparse", epochs=8),
-    "cranfield-cross": Case("retrieve", "cranfield", figure="ndcg_10", head="cross", epochs=4),
+    "cranfield": Case("retrieve", "cranfield", figure="ndcg_10", epochs=1),
+    "cranfield-sparse": Case("retrieve", "cranfield", figure="ndcg_10", head="sparse", epochs=1),
+    "cranfield-cross": Case("retrieve", "cranfield", figure="ndcg_10", head="cross", epochs=0.25),
 }
 STARTS = ("pretrained", "scratch", "encoder")
 
 
 def run_cell(cell: Cell, data: Path) -> Figures:
-    """Tune once; the figures of test and those of the baselines."""
-    case = cell.case
-    out = Path(tempfile.mkdtemp(prefix="tuning-")) / "run"
+    """Tune with every seed; the figures of test by seed, and those of the baselines."""
+    if cell.case.test is None:  # the examples are judged by folds, with one seed at a time
+        runs = [tuned(cell, data, seed=seed) for seed in range(cell.seeds)]
+        return {**runs[0], "values": [run["figure"]["value"] for run in runs]}
+    return tuned(cell, data, seeds=cell.seeds)
+
+
+def tuned(cell: Cell, data: Path, **seeds: int) -> Figures:
+    """One call of `tune`."""
+    case, out = cell.case, Path(tempfile.mkdtemp(prefix="tuning-")) / "run"
     places = {name: data / place for name in ("dev", "test") if (place := getattr(case, name)) is not None}
-    settings: dict[str, Any] = {"start": "scratch" if cell.start == "scratch" else "pretrained", "seed": cell.seed}
-    if case.head is not None:
-        settings["head"] = case.head
-    if case.epochs is not None:
-        settings["epochs"] = case.epochs
+    settings: dict[str, Any] = {"start": "scratch" if cell.start == "scratch" else "pretrained", **seeds}
+    settings |= {name: value for name in ("head", "epochs") if (value := getattr(case, name)) is not None}
     try:
-        result = unmask.tune(
-            case.task,
-            cell.model,
-            data / case.train,
-            out=out,
-            **places,
-            **settings,  # type: ignore[arg-type]
-        )
+        result: Any = unmask.tune(case.task, cell.model, data / case.train, out=out, **places, **settings)
     finally:
         shutil.rmtree(out.parent, ignore_errors=True)
     judged = result.test if result.test is not None else result.folds
-    assert judged is not None
+    figure = getattr(judged, case.figure)
     return {
-        "figure": asdict(getattr(judged, case.figure)),
+        "figure": asdict(figure),
+        "values": [trial.test for trial in result.trials if trial.test is not None] or [figure.value],
         "baselines": {each.name: asdict(getattr(each, case.figure)) for each in judged.baselines},
         "dev": to_plain(dict(result.figures)),
         "steps": result.steps,
@@ -108,32 +106,34 @@ def run_cell(cell: Cell, data: Path) -> Figures:
     }
 
 
-def spelt(found: list[Figures]) -> str:
-    """One seed with its interval, or the mean of several with their range."""
-    values = [run["figure"]["value"] for run in found]
-    if not values:
+def spelt(made: Figures | None) -> str:
+    """One seed with its interval, or the mean of several with their range and the interval of the one that is kept.
+
+    >>> spelt({"values": [0.5, 0.6], "figure": {"value": 0.6, "low": 0.55, "high": 0.65}})
+    '0.550 (0.500–0.600 of 2 seeds, kept 0.550–0.650)'
+    """
+    if made is None:
         return "–"
+    values, interval = made["values"], f"{made['figure']['low']:.3f}–{made['figure']['high']:.3f}"
     if len(values) == 1:
-        return f"{values[0]:.3f} ({found[0]['figure']['low']:.3f}–{found[0]['figure']['high']:.3f})"
-    return f"{fmean(values):.3f} ({min(values):.3f}–{max(values):.3f}, {len(values)} seeds)"
+        return f"{values[0]:.3f} ({interval})"
+    return f"{fmean(values):.3f} ({min(values):.3f}–{max(values):.3f} of {len(values)} seeds, kept {interval})"
 
 
-def best_baseline(starts: list[list[Figures]]) -> str:
-    """The best of the simpler ways that do without the model: those of the first that was tuned."""
-    baselines = next(found for found in starts if found)[0]["baselines"]
-    name, figure = max(baselines.items(), key=lambda item: item[1]["value"])
+def best_baseline(made: Figures) -> str:
+    """The best of the simpler ways."""
+    name, figure = max(made["baselines"].items(), key=lambda item: item[1]["value"])
     return f"{name} {figure['value']:.3f}"
 
 
 def cells_of(run: Path, encoder: Path | None, data: Path, only: str | None, seeds: int) -> list[Cell]:
-    """Everything to be tuned, the first seed of all before the second."""
+    """Everything to be tuned."""
     models = {"pretrained": run, "scratch": run, "encoder": encoder}
     return [
-        Cell(name, start, seed, model)
-        for seed in range(seeds)
+        Cell(name, start, seeds, model)
         for name, case in CASES.items()
         for start, model in models.items()
-        if model is not None and only in (None, name) and (data / case.train).exists()
+        if model is not None and (only is None or name in only.split(",")) and (data / case.train).exists()
         if not (start == "encoder" and case.head == "sparse")  # it has no head that fills blanks
     ]
 
@@ -156,7 +156,7 @@ def main(
         data: A folder with a folder for each data set.
         out: Where results are kept.
         encoder: Another encoder to start from.
-        only: One data set.
+        only: Some of the data sets, with commas.
         seeds: Runs of each.
         share: Which part of the work is done here, of how many.
         report_only: Print what is there.
@@ -166,14 +166,15 @@ def main(
     part, parts = map(int, share.split("/"))
     for cell in () if report_only else cells[part - 1 :: parts]:
         kept(out, cell.file, partial(run_cell, cell, data))
-    known = {cell: kept(out, cell.file, dict) for cell in cells if (out / f"{cell.file}.json").exists()}
+    known = {
+        (cell.name, cell.start): kept(out, cell.file, dict) for cell in cells if (out / f"{cell.file}.json").exists()
+    }
     heads = ("data", "task", "figure", "best baseline", "pretrained", "fresh weights", "other encoder")
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
     for name, case in CASES.items():
-        rows = [[made for cell, made in known.items() if (cell.name, cell.start) == (name, start)] for start in STARTS]
-        if any(rows):
-            columns = " | ".join(map(spelt, rows))
-            print(f"| {name} | {case.task} | {case.figure} | {best_baseline(rows)} | {columns} |")
+        row = [known.get((name, start)) for start in STARTS]
+        if first := next((made for made in row if made is not None), None):
+            print(f"| {name} | {case.task} | {case.figure} | {best_baseline(first)} | {' | '.join(map(spelt, row))} |")
 
 
 if __name__ == "__main__":

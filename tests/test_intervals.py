@@ -3,7 +3,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from unmask.intervals import difference_figure, mean_figure, ratio_figure, share_figure
+from unmask.intervals import difference_figure, mean_figure, ratio_figure, share_figure, wilson_figure
 
 
 def clustered(rng: np.random.Generator, documents: int) -> tuple[np.ndarray, np.ndarray]:
@@ -80,3 +80,13 @@ def test_a_difference_of_a_ratio_and_itself_is_nothing_for_sure() -> None:
     samples = (np.array([1.0, 4.0, 2.0]), np.array([1.0, 3.0, 5.0]))
     figure = difference_figure(samples, samples)
     assert (figure.value, figure.low, figure.high) == (0, 0, 0)
+
+
+def test_of_a_share_of_none_or_all_the_number_of_documents_tells_how_far_it_may_be_off() -> None:
+    documents = np.repeat(np.arange(40), 5)
+    none, every = share_figure(np.zeros(200, bool), documents), share_figure(np.ones(200, bool), documents)
+    assert (none.value, none.low, every.value, every.high) == (0, 0, 1, 1)
+    assert none.high == pytest.approx(wilson_figure(0, 40).high) and 0.05 < none.high < 0.1
+    assert 1 - every.low == pytest.approx(none.high)
+    rare = share_figure(np.arange(200) == 7, documents)  # as soon as documents differ, they tell
+    assert rare.high == pytest.approx(mean_figure((np.arange(200) == 7).astype(float), documents).high)

@@ -6,6 +6,7 @@ In: one value for each hidden token, and the document it stands in. Out: their m
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import nan, sqrt
 
 import numpy as np
@@ -74,7 +75,21 @@ def _around(value: float, influences: Reals) -> Figure:
 
 def share_figure(flags: NDArray[np.bool_], documents: Integers) -> Figure:
     """The part that is true; its interval stays between 0 and 1."""
-    return within(mean_figure(flags.astype(np.float64), documents), 0.0, 1.0)
+    _, clusters = np.unique(documents, return_inverse=True)
+    sums: Reals = np.bincount(clusters, weights=flags)  # type: ignore[assignment]
+    return share_of_sums(sums, np.bincount(clusters).astype(np.float64))
+
+
+def share_of_sums(numerators: Reals, denominators: Reals) -> Figure:
+    """A part of a whole, Σ numerators / Σ denominators, with an interval between 0 and 1.
+
+    Where all of it is true, or none, no document differs from another, and their spread would tell that nothing can be
+    otherwise. Then they are counted, each as one draw that came out alike, and Wilson's interval is that of so many.
+    """
+    figure, count = within(ratio_figure(numerators, denominators), 0.0, 1.0), len(numerators)
+    if count < 2 or 0 < figure.value < 1:
+        return figure
+    return replace(wilson_figure(round(figure.value * count), count), value=figure.value)
 
 
 def wilson_figure(right: int, total: int) -> Figure:

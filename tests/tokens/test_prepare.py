@@ -124,6 +124,15 @@ def test_a_given_tokenizer_is_taken_as_it_is(
     )
 
 
+@pytest.mark.parametrize("folder", ["model", "tokenizer"])
+def test_the_tokenizer_of_a_run_and_of_data_is_found_where_it_lies(
+    folder: str, corpus: Path, tmp_path: Path, trained: Callable[[str], PreTrainedTokenizerFast]
+) -> None:
+    save_tokenizer(trained("wordpiece"), tmp_path / "given" / folder)
+    prepare([str(corpus)], tmp_path / "data", tokenizer=str(tmp_path / "given"))
+    assert contents(tmp_path / "data" / "tokenizer") == contents(tmp_path / "given" / folder)
+
+
 def test_a_tokenizer_that_cannot_be_used_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     with pytest.raises(
         BadInput, match=r"'wordpeace': neither a directory nor one of the kinds wordpiece, bpe, unigram"

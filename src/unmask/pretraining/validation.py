@@ -17,7 +17,7 @@ import torch
 from torch.nn import Module
 from transformers import PreTrainedModel
 
-from unmask.intervals import difference_figure, ratio_figure, within
+from unmask.intervals import difference_figure, ratio_figure, share_of_sums
 from unmask.models.inputs import as_inputs
 from unmask.objectives.text import TextObjective
 from unmask.objectives.vocabulary import predict_tokens
@@ -62,7 +62,7 @@ class DocumentLosses:
     def accuracy(self) -> Figure:
         """The part of the hidden tokens that the best guess restores, with its interval."""
         measured = self.predictions > 0
-        return within(ratio_figure(self.correct[measured], self.predictions[measured]), 0.0, 1.0)
+        return share_of_sums(self.correct[measured], self.predictions[measured])
 
     def bounds(self, prefix: str = "") -> dict[str, float]:
         """The ends of the intervals of loss, accuracy and perplexity, by names that a run keeps; none of one document.

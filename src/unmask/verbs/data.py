@@ -60,7 +60,8 @@ def prepare(
         field: The field of JSONL, CSV and parquet that holds the text.
         encoding: How to read text, JSONL, CSV, Markdown and HTML that is not UTF-8: latin-1, utf-16 and so on.
         html: What is read of HTML pages: all prose, or the main text alone (pip install 'unmask[html]').
-        tokenizer: The kind to train (wordpiece, bpe or unigram), or a tokenizer directory to take as it is.
+        tokenizer: The kind to train (wordpiece, bpe or unigram), or one to take as it is: a
+            tokenizer directory, or a run, a model or data that has one.
         vocab_size: How many tokens the trained vocabulary has; 16,384, or what the text allows, if not given.
         cased: Tell capitals from small letters, in the trained tokenizer.
         valid: The fraction of documents held out to measure on.
