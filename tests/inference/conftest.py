@@ -13,7 +13,7 @@ import pytest
 
 import unmask
 from unmask.files import with_seal, write_json
-from unmask.runs.directory import read_sealed
+from unmask.runs.claim import read_sealed
 
 AROUND = ("the king sees", "nobody likes", "my sister paints", "one traveller wants", "her teacher remembers")
 WORDS = {"animal": ("cat", "dog"), "place": ("river", "garden", "sea")}

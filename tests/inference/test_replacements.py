@@ -12,7 +12,7 @@ from unmask.errors import BadInput
 from unmask.files import with_seal, write_json
 from unmask.inference.label_words import LabelledSides
 from unmask.inference.replacements import find_replacer, start_of
-from unmask.runs.directory import read_sealed
+from unmask.runs.claim import read_sealed
 from unmask.tasks.classify.classifier import Classifier
 
 Tune, Move = Callable[..., Path], Callable[[Path], Path]

@@ -19,8 +19,8 @@ from typing import Any
 from unmask.errors import BadInput
 from unmask.files import sha256_of, whole_directory, with_seal, write_json
 from unmask.progress import say, task
+from unmask.runs.claim import read_sealed
 from unmask.runs.commands import quoted_path
-from unmask.runs.directory import read_sealed
 from unmask.tasks.start import weights_digest
 from unmask.tokens.reencode import reencode
 from unmask.tokens.store.dataset import Dataset

@@ -14,8 +14,9 @@ from unmask.adapting.adapt import KIND
 from unmask.adapting.settings import AdaptSettings
 from unmask.errors import BadInput
 from unmask.pretraining.request import fit_micro_batch
+from unmask.runs.claim import read_sealed
 from unmask.runs.commands import PRETRAIN, resume_command
-from unmask.runs.directory import DESCRIPTION, read_description, read_sealed
+from unmask.runs.directory import DESCRIPTION, read_description
 from unmask.training.budget import Budget
 from unmask.training.machine.computing import Computing
 from unmask.training.machine.distributed import launched

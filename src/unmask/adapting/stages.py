@@ -24,8 +24,9 @@ from unmask.errors import BadInput
 from unmask.files import with_seal, write_json
 from unmask.progress import say
 from unmask.results import Adapted
+from unmask.runs.claim import claim_directory, read_sealed
 from unmask.runs.commands import resume_command
-from unmask.runs.directory import DESCRIPTION, LOCK, MODEL, RUN, STABLE, claim_directory, read_sealed
+from unmask.runs.directory import DESCRIPTION, LOCK, MODEL, RUN, STABLE
 from unmask.tokens.reencode import reencode
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.store.manifest import MANIFEST

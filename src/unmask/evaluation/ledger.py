@@ -14,9 +14,9 @@ from typing import Any
 
 from unmask.files import with_seal, write_json
 from unmask.results import to_plain
-from unmask.runs.directory import Work, claim_directory, read_sealed, refuse_differences
+from unmask.runs.claim import LongWork, claim_directory, read_sealed, refuse_differences
 
-COMPARISON = Work("comparison", "progress.json", ".comparing")  # a lock of its own: the directory is no run
+COMPARISON = LongWork("comparison", "progress.json", ".comparing")  # a lock of its own: the directory is no run
 
 
 class Ledger:

@@ -24,7 +24,7 @@ from unmask.inference.propose import Proposal, Proposer
 from unmask.inference.spelling import speller
 from unmask.models.load import load_model
 from unmask.models.locate import TASK, model_directory
-from unmask.runs.directory import read_sealed
+from unmask.runs.claim import read_sealed
 from unmask.tokens.tokenizer.boundaries import token_boundaries
 
 DESCRIPTIONS = ("run.json", "few.json")  # beside the model, with the place of its start

@@ -22,14 +22,15 @@ from typing import Any
 from unmask.errors import BadInput
 from unmask.files import with_seal, write_json
 from unmask.progress import say
-from unmask.runs.directory import DESCRIPTION, Work, claim_directory, read_sealed, refuse_differences
+from unmask.runs.claim import LongWork, claim_directory, read_sealed, refuse_differences
+from unmask.runs.directory import DESCRIPTION
 from unmask.tasks.request import TuneRequest, new_request
 from unmask.tasks.settings import TuneSettings
 from unmask.tasks.tune import TASKS, TunedRun, run_tuning
 from unmask.tasks.tuning import Tuning
 from unmask.training.machine.distributed import launched
 
-PLAN = Work("tuning of several trials", "trials.json", ".trying")
+PLAN = LongWork("tuning of several trials", "trials.json", ".trying")
 TRIALS = "trials"
 FOLDS, FEW = 5, 500  # folds, where there are fewer examples than this and none to judge by
 FLAGS = {"lrs": "--lr", "seeds": "--seeds", "folds": "--folds"}

@@ -22,7 +22,8 @@ from unmask.errors import BadInput, UnmaskError
 from unmask.files import with_seal, write_json
 from unmask.models.load import load_model
 from unmask.progress import say
-from unmask.runs.directory import DESCRIPTION, Work, claim_directory, read_sealed, refuse_differences
+from unmask.runs.claim import LongWork, claim_directory, read_sealed, refuse_differences
+from unmask.runs.directory import DESCRIPTION
 from unmask.tasks.classify.labelled import LabelledExamples, check_labels, check_trainable, read_labelled
 from unmask.tasks.classify.learning import Classifying
 from unmask.tasks.few.draws import check_few, draw_few
@@ -34,7 +35,7 @@ from unmask.tasks.settings import BATCH_SIZE
 from unmask.tasks.tune import TunedRun, run_tuning
 from unmask.training.machine.distributed import launched
 
-FEW = Work("tuning on few labels", "few.json", ".trying")
+FEW = LongWork("tuning on few labels", "few.json", ".trying")
 DRAWS, FOLDER = 5, "draws"
 HEAD, PAIRS, PATTERNS = "head", "pairs", "patterns"
 LEAST_BATCH = 8  # examples in a step: a handful is to be seen in several steps
