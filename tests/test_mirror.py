@@ -133,6 +133,7 @@ ELSEWHERE = {
     "tasks/tuning.py": "tasks/classify/test_learning.py: the job, as the loop runs it",
     "console/serving.py": "verbs/test_serving.py: what the command prints",
     "web/following.py": "web/test_pages.py and web/test_hostile.py: runs that live, vanish and lie",
+    "web/tuned_runs.py": "web/test_pages.py and web/test_hostile.py",
     "web/answering.py": "web/test_api.py: every answer, and the limits",
     "web/limits.py": "web/test_api.py: limits are stated and held",
     "web/metrics.py": "web/test_api.py: batches are counted",

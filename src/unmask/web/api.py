@@ -23,9 +23,10 @@ from unmask.runs.directory import DESCRIPTION
 from unmask.runs.moments import kept_moments
 from unmask.web import questions as q
 from unmask.web.answering import MOST_MOMENTS, AnswerDesk
-from unmask.web.following import RunDetail, RunFollower, TunedDetail, describe_tuned
+from unmask.web.following import RunDetail, RunFollower
 from unmask.web.metrics import Metrics
 from unmask.web.places import INDEX, Place
+from unmask.web.tuned_runs import TunedDetail, describe_tuned
 from unmask.web.untrusted import own_json
 
 REFUSALS: dict[int | str, dict[str, Any]] = {

@@ -1,6 +1,6 @@
-"""Runs as they stand, for curves that move while they train; and what came of tuning and adapting.
+"""Runs as they stand, for curves that move while they train; and what came of adapting.
 
-In: a place that is a run. Out: `RunDetail`, `TunedDetail`. Metrics are read on from where the last look ended, so a
+In: a place that is a run. Out: `RunDetail`. Metrics are read on from where the last look ended, so a
 look costs what is new. Every file is taken as hostile: only finite numbers and short names of it come through, and what
 cannot be understood is said instead of shown.
 """
@@ -9,28 +9,23 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from math import isfinite
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel
 
 from unmask.errors import BadInput, Damaged, Refused
-from unmask.results import Confusion, Figure, FigureTitle, JudgedLabel, Mixture, SureError
+from unmask.results import FigureTitle, Mixture
 from unmask.runs.directory import DESCRIPTION, FINAL, INTERVAL, METRICS, STOPPED, read_description
 from unmask.runs.history import HELD_OUT, History, Line, is_locked
-from unmask.runs.slices import ANSWERS, Slice, slices_of
-from unmask.runs.tuned_report import RESULT
 from unmask.web.places import Place
-from unmask.web.untrusted import own_file, own_json, own_text, parse_json
+from unmask.web.untrusted import LARGEST_WHOLE, is_figure, own_file, own_json, parse_json, parsed
 
 ADAPTED = "adapted.json"
 LARGEST_METRICS = 1 << 30  # bytes
 MOST_LINES = 200_000
 MOST_POINTS = 600  # of a curve that is drawn
-MOST_CURVES, MOST_ANSWERS = 24, 20_000
+MOST_CURVES = 24
 LONGEST_NAME = 80
-LARGEST_STEP = 1 << 53
-Value = TypeVar("Value")
 
 
 class RunCurve(BaseModel):
@@ -87,32 +82,6 @@ class RunDetail(BaseModel):
     unchanged: bool = False  # since the version that was seen: the rest is left out
 
 
-class NamedFigure(BaseModel):
-    """A figure of a tuned model, and the same of baselines."""
-
-    name: str
-    value: Figure
-    baselines: dict[str, Figure]
-
-
-class TunedDetail(BaseModel):
-    """What came of a tuning."""
-
-    id: str
-    name: str
-    task: str
-    labels: list[str]
-    examples: int
-    problem: str = ""
-    figures: list[NamedFigure] = []
-    confusions: list[Confusion] = []
-    label_figures: list[JudgedLabel] = []
-    errors: list[SureError] = []
-    calibration_error: float | None = None
-    slices: list[Slice] = []  # by length, by windows, by fields of the test data
-    answers: list[tuple[float, bool]] = []  # of each test example: how sure, and whether it was right
-
-
 @dataclass
 class MetricsTail:
     """The metrics of a run, read on from where the last look ended."""
@@ -154,17 +123,11 @@ def clean_line(row: bytes) -> Line | None:
     if not isinstance(line, dict):
         return None
     step = line.get("step")
-    if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step < LARGEST_STEP:
+    if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step < LARGEST_WHOLE:
         return None
     numbers = {name: value for name, value in line.items() if name != "step" and len(name) <= LONGEST_NAME}
-    kept: Line = {"step": step} | {name: value for name, value in numbers.items() if _is_figure(value)}
+    kept: Line = {"step": step} | {name: value for name, value in numbers.items() if is_figure(value)}
     return kept | ({STOPPED: True} if line.get(STOPPED) is True else {})
-
-
-def _is_figure(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return abs(value) < LARGEST_STEP if isinstance(value, int) else isfinite(value)
 
 
 class RunFollower:
@@ -214,20 +177,12 @@ def clean_description(description: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {
         name: value[:LONGEST_NAME] for name in ("name", "kind") if isinstance(value := description.get(name), str)
     }
-    if _is_figure(steps := description.get("steps")) and isinstance(steps, int):
+    if is_figure(steps := description.get("steps")) and isinstance(steps, int):
         kept["steps"] = steps
     titles = parsed(list[FigureTitle], description.get("figures"), [])
     if titles := [title for title in titles if title.name and len(title.name) <= LONGEST_NAME]:
         kept["figures"] = [vars(title) | {"title": title.title[:LONGEST_NAME]} for title in titles]
     return kept
-
-
-def parsed(kind: Any, value: Any, otherwise: Value) -> Any:
-    """A value as this type, or what is to stand for it."""
-    try:
-        return TypeAdapter(kind).validate_python(value)
-    except ValidationError:
-        return otherwise
 
 
 def _without_path(line: str, place: Place) -> str:
@@ -305,63 +260,3 @@ def final_figures(history: History) -> list[FinalFigure]:
             FinalFigure(name=title.name, title=title.title, percent=title.percent, value=value, low=low, high=high)
         )
     return found
-
-
-def describe_tuned(place: Place) -> TunedDetail:
-    """What came of the tuning in a place."""
-    result = own_json(place.path, RESULT)
-    result = result if isinstance(result, dict) else {}
-    judged: dict[str, Any] = next(
-        (result[name] for name in ("test", "folds") if isinstance(result.get(name), dict)), {}
-    )
-    task = parsed(str, result.get("task"), "")
-    problem, answers = "", read_judged(place)
-    if not result:
-        problem = "nothing was judged here yet: tuned.json is not there, or not whole"
-    elif not judged:
-        problem = "it was tuned without --test: there are no test examples that it was judged on"
-    return TunedDetail(
-        id=place.id,
-        name=place.name,
-        task=task,
-        labels=parsed(list[str], result.get("labels"), []),
-        examples=parsed(int, judged.get("examples"), 0),
-        problem=problem,
-        figures=named_figures(judged),
-        confusions=parsed(list[Confusion], judged.get("confusions"), []),
-        label_figures=parsed(list[JudgedLabel], judged.get("labels"), []),
-        errors=parsed(list[SureError], judged.get("errors"), []),
-        calibration_error=parsed(float | None, judged.get("calibration_error"), None),
-        slices=slices_of(answers),
-        answers=judged_answers(answers),
-    )
-
-
-def named_figures(judged: dict[str, Any]) -> list[NamedFigure]:
-    """Every figure with an interval, and what baselines come to."""
-    baselines = [each for each in parsed(list[dict[str, Any]], judged.get("baselines"), []) if "name" in each]
-    found = []
-    for name, value in judged.items():
-        figure = parsed(Figure, value, None) if isinstance(value, dict) else None
-        if figure is not None:
-            others = {str(each["name"]): parsed(Figure, each.get(name), None) for each in baselines}
-            found.append(
-                NamedFigure(name=name, value=figure, baselines={key: each for key, each in others.items() if each})
-            )
-    return found
-
-
-def read_judged(place: Place) -> list[dict[str, Any]]:
-    """What was said of each test example."""
-    rows = map(parse_json, (own_text(place.path, ANSWERS) or "").splitlines()[:MOST_ANSWERS])
-    return [row for row in rows if isinstance(row, dict)]
-
-
-def judged_answers(rows: list[dict[str, Any]]) -> list[tuple[float, bool]]:
-    """How sure it was of each test example, and whether it was right."""
-    pairs = [(row.get("probability"), row.get("score")) for row in rows]
-    return [
-        (float(sure), bool(right))
-        for sure, right in pairs
-        if _is_figure(sure) and isinstance(sure, float) and 0 <= sure <= 1 and right in (0.0, 1.0)
-    ]

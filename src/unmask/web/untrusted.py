@@ -8,10 +8,14 @@ ever followed.
 from __future__ import annotations
 
 import json
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 LARGEST = 64 << 20  # bytes of a file that is read
+LARGEST_WHOLE = 1 << 53  # number, beyond which a browser rounds
 
 
 def own_file(folder: Path, name: str, largest: int = LARGEST) -> Path | None:
@@ -49,3 +53,18 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def is_figure(value: object) -> bool:
+    """Whether it is a number that can be shown."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < LARGEST_WHOLE if isinstance(value, int) else isfinite(value)
+
+
+def parsed(kind: Any, value: Any, otherwise: Any) -> Any:
+    """A value as this type, or what is to stand for it."""
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return otherwise
