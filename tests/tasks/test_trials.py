@@ -37,6 +37,16 @@ def test_the_rate_and_the_seed_that_do_best_on_dev_are_kept(tried: unmask.Tuned)
     assert tried.figures["accuracy"] == best.dev
 
 
+def test_the_test_figure_of_a_trial_is_of_what_its_own_model_says(tried: unmask.Tuned, files: dict[str, Path]) -> None:
+    records = [json.loads(line) for line in files["test"].read_text().splitlines()]
+    judged = [trial for trial in tried.trials if trial.test is not None]
+    assert len(judged) == 2
+    for trial in judged:
+        said = unmask.load(trial.path).predict(*(record["text"] for record in records))
+        right = [one.label == record["label"] for one, record in zip(said, records, strict=True)]
+        assert trial.test == pytest.approx(sum(right) / len(right))
+
+
 def test_the_spread_over_seeds_is_that_of_the_trials_on_test(tried: unmask.Tuned) -> None:
     tests = [trial.test for trial in tried.trials if trial.test is not None]
     assert tried.spread is not None and tried.spread.seeds == len(tests) == 2

@@ -35,14 +35,15 @@ class Judge:
     test: Callable[[TunedRun, Any, Leaks], Any]  # everything, on the test examples
     headline: Callable[[TunedRun, Any], float]  # the figure that chooses alone, on the test examples
     folds: Callable[[Sequence[TunedRun]], Any]  # everything, on the parts of folds
+    figure: str  # which one of everything the headline is
 
 
 JUDGES = {
-    "classify": Judge(judge_classifier, headline_of, judge_folds),
-    "tag": Judge(judge_tagger, tag_headline, judge_tag_folds),
-    "answer": Judge(judge_answerer, answer_headline, judge_answer_folds),
-    "similarity": Judge(judge_pair_scorer, pair_headline, judge_pair_folds),
-    "retrieve": Judge(judge_retriever, retrieval_headline, judge_retrieval_folds),
+    "classify": Judge(judge_classifier, headline_of, judge_folds, "headline"),
+    "tag": Judge(judge_tagger, tag_headline, judge_tag_folds, "f1"),
+    "answer": Judge(judge_answerer, answer_headline, judge_answer_folds, "f1"),
+    "similarity": Judge(judge_pair_scorer, pair_headline, judge_pair_folds, "spearman"),
+    "retrieve": Judge(judge_retriever, retrieval_headline, judge_retrieval_folds, "ndcg_10"),
 }
 
 
@@ -105,7 +106,12 @@ def judge_trials(tried: Tried) -> Tuned:
     judge, rank = JUDGES[result.task], launched()[1]
     tests = {}
     if rank == 0 and tried.kept.test is not None:
-        tests = {trial.name: judge.headline(trial.tuned, load_tuned(trial.tuned.run.path)) for trial in tried.seeds}
+        tests = {
+            trial.name: getattr(result.test, judge.figure).value
+            if trial.tuned.learnt is tried.kept.learnt  # which has just been asked
+            else judge.headline(trial.tuned, load_tuned(trial.tuned.run.path))
+            for trial in tried.seeds
+        }
     trials = {trial.name: trial for trial in (*tried.rates, *tried.seeds, *tried.folds)}
     result = replace(
         result,
