@@ -49,6 +49,8 @@ SCRIPTS = (
     "searching",
     "step",
     "time_to_loss",
+    "tuning",
+    "tuning_speed",
 )
 
 
@@ -80,7 +82,11 @@ def test_every_script_says_what_it_does(
 
 
 @pytest.mark.parametrize(
-    "name", ["adapting", "equal_operations", "live_view", "time_to_loss", "samples", "scaling", "searching"]
+    "name",
+    [
+        *("adapting", "equal_operations", "live_view", "time_to_loss", "samples", "scaling", "searching"),
+        *("tuning", "tuning_speed"),
+    ],
 )
 def test_their_examples_hold(name: str, part) -> None:
     ran = doctest.testmod(part(name))
