@@ -215,7 +215,7 @@ def test_where_no_precision_is_asked_for_the_plan_is_for_what_a_run_would_take(
     for able, recipe, precision in (
         (True, "tiny", "bfloat16"),
         (False, "tiny", "float32"),
-        (True, "bert-tiny", "float32"),
+        (True, "bert-tiny", "bfloat16"),
     ):
         monkeypatch.setattr(fastest, "multiplies_bfloat16", lambda able=able: able)
         planned = forecast(recipe_named(recipe, **small), Dataset.open(data), Budget(steps=10), precision="auto")

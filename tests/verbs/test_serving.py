@@ -22,10 +22,16 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 FACTS = ("health", "metrics")
 
 
+def listen_to_interrupts() -> None:
+    """As a terminal has it: what a script starts in the background does not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_the_command_has_asked_itself_what_the_first_view_asks_and_serves_until_it_is_stopped(data: Path) -> None:
     line = [sys.executable, "-m", "unmask", "serve", str(data), "--port", "0", "--no-open", "--json"]
     env = os.environ | {"UNMASK_KEY": "a key of one's own"}
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(line, stdout=pipe, stderr=pipe, env=env, preexec_fn=listen_to_interrupts) as process:
         assert process.stdout is not None
         try:
             serving = json.loads(process.stdout.readline())
