@@ -27,11 +27,14 @@ def mean_figure(values: NDArray[np.floating], documents: Integers) -> Figure:
     over the D documents, Σy/Σn, and its variance that of the residuals y − mean·n (linearised; Student's t with
     D − 1 degrees of freedom). One document alone tells no interval.
     """
-    if not len(values):
-        return Figure(nan, nan, nan)
+    return ratio_figure(*_sums_by_document(values, documents))
+
+
+def _sums_by_document(values: NDArray[np.floating] | NDArray[np.bool_], documents: Integers) -> tuple[Reals, Reals]:
+    """D each: what the values of each document sum up to, and how many there are."""
     _, clusters = np.unique(documents, return_inverse=True)
     sums: Reals = np.bincount(clusters, weights=values)  # type: ignore[assignment]
-    return ratio_figure(sums, np.bincount(clusters).astype(np.float64))
+    return sums, np.bincount(clusters).astype(np.float64)
 
 
 def ratio_figure(numerators: Reals, denominators: Reals) -> Figure:
@@ -75,9 +78,7 @@ def _around(value: float, influences: Reals) -> Figure:
 
 def share_figure(flags: NDArray[np.bool_], documents: Integers) -> Figure:
     """The part that is true; its interval stays between 0 and 1."""
-    _, clusters = np.unique(documents, return_inverse=True)
-    sums: Reals = np.bincount(clusters, weights=flags)  # type: ignore[assignment]
-    return share_of_sums(sums, np.bincount(clusters).astype(np.float64))
+    return share_of_sums(*_sums_by_document(flags, documents))
 
 
 def share_of_sums(numerators: Reals, denominators: Reals) -> Figure:

@@ -97,7 +97,7 @@ def run_job(
         keep_large_blocks()
         torch.set_num_threads(run.description.get("threads", torch.get_num_threads()))
         with interruption.at_once("stopped before training went on: nothing is lost; the same command begins again"):
-            run = _with_precision(run, job, computing, world)
+            run = _with_precision(run, computing, world)
             computing = replace(computing, precision=run.description["computing"]["precision"])
             run = _with_steps(run, job, budget, computing, world, start, clock)
             session = Session.begin(
@@ -165,7 +165,7 @@ def _in_recorded_precision(computing: Computing, out: Path) -> Computing:
     return replace(computing, precision=recorded.get("computing", {}).get("precision", AUTO))
 
 
-def _with_precision(run: Run, job: Job, computing: Computing, world: World) -> Run:
+def _with_precision(run: Run, computing: Computing, world: World) -> Run:
     """The run with what it computes in, which the first process finds out."""
     asked = run.description["computing"]
     if asked["precision"] != AUTO:

@@ -9,9 +9,9 @@ it. float16 is never taken: its range is short, and steps that overflow are lost
                                               bfloat16
     everything else                           float32
 
-Attention, sums and norms stay float32 on CPUs (`models.kernels`), so that every family gains what products gain. What
-the processor has decides, and not a measurement, which another program could turn: the same command gives the same
-weights.
+Torch's attention, which bfloat16 makes slower on CPUs, stays float32 there (`models.kernels`), so that every family
+gains what products gain. What the processor has decides, and not a measurement, which another program could turn: the
+same command gives the same weights.
 """
 
 from __future__ import annotations
