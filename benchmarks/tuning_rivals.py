@@ -1,8 +1,8 @@
 """What people tune with: transformers' Trainer for labels, SentenceTransformerTrainer for scored pairs.
 
 In: a model directory, examples and a rate. Out: a trainer whose every step is the library's own, set up as someone who
-knows it would: padding to the longest text of a batch, batches of like length, a tenth of the steps to rise and then a
-linear fall, the dev score at eleven moments.
+knows it would: the mean of all tokens, padding to the longest text of a batch, batches of like length, a tenth of the
+steps to rise and then a linear fall, the dev score at eleven moments.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def scores_of(task: Task, plan: Tuned) -> list[tuple[int, float]]:
 def classifier_trainer(plan: Tuned, after_step: Callable[[int], None]) -> Any:
     """Trainer with a classification head."""
     from transformers import (
+        AutoConfig,
         AutoModelForSequenceClassification,
         AutoTokenizer,
         DataCollatorWithPadding,
@@ -76,8 +77,11 @@ def classifier_trainer(plan: Tuned, after_step: Callable[[int], None]) -> Any:
     def accuracy(found: tuple[np.ndarray, np.ndarray]) -> dict[str, float]:
         return {"accuracy": float((found[0].argmax(-1) == found[1]).mean())}
 
+    config = AutoConfig.from_pretrained(directory, num_labels=len(labels))
+    if hasattr(config, "classifier_pooling"):
+        config.classifier_pooling = "mean"  # as ours; masked training gives the first token nothing to do
     return Trainer(
-        model=AutoModelForSequenceClassification.from_pretrained(directory, num_labels=len(labels)),
+        model=AutoModelForSequenceClassification.from_pretrained(directory, config=config),
         args=TrainingArguments(**arguments_of(plan), train_sampling_strategy="group_by_length"),
         train_dataset=rows(plan.train),
         eval_dataset=None if plan.dev is None else rows(plan.dev),
