@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 from torch.nn import Module
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
@@ -30,7 +29,7 @@ def export_answerer(
 ) -> None:
     """Write the model, its tokenizer, its README and what asking it takes, calibrated on what is held out."""
     assert isinstance(learner, PreTrainedModel)
-    scores = held_out.scores(learner, np.arange(len(held_out.questions)))
+    scores = held_out.all_scores(learner)
     threshold = threshold_for(scores) if held_out.nullable else None
     card = replace(card, threshold=threshold, temperature=temperature_for(scores, threshold))
     write_tuned_model(learner, finished_run, card, tokenizer, answerer_readme(card, start, finished_run))

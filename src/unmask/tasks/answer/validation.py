@@ -6,7 +6,7 @@ In: a model and questions as rows. Out: the choice for each question, and figure
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from unmask.tasks.answer.choosing import NEVER, BestStretch, best_threshold, cho
 from unmask.tasks.answer.official import exact_match, word_f1
 from unmask.tasks.answer.questions import QuestionExample
 from unmask.tasks.answer.rows import QuestionRows
+from unmask.tasks.asked_once import AskedOnce
 from unmask.tokens.bucket import batches_by_length
 from unmask.training.machine.distributed import ALONE, World
 
@@ -38,6 +39,7 @@ class AnswerValidation:
     questions: Sequence[QuestionExample]
     nullable: bool
     longest: int
+    asked: AskedOnce[Reals] = field(default_factory=AskedOnce, init=False)
 
     @property
     def tokens(self) -> int:
@@ -47,11 +49,18 @@ class AnswerValidation:
     def measure(self, learner: Module, limit: int | None, world: World) -> dict[str, float]:
         """F1 and exact match on everything, or on an even sample of about so many tokens."""
         assert isinstance(learner, PreTrainedModel)
-        every = 1 if limit is None else max(1, self.tokens // max(1, limit))
-        scores = self.scores(learner, np.arange(0, len(self.questions), every), world)[:, :4]
+        if limit is None:
+            scores = self.all_scores(learner, world)
+        else:
+            every = max(1, self.tokens // max(1, limit))
+            scores = self.scores(learner, np.arange(0, len(self.questions), every), world)
         answers = scores[:, 0] <= (threshold_for(scores) if self.nullable else np.inf)
         f1, exact = (np.where(answers, scores[:, side], scores[:, 3]).mean() for side in (1, 2))
         return {"f1": float(f1), "exact": float(exact)}
+
+    def all_scores(self, learner: PreTrainedModel, world: World = ALONE) -> Reals:
+        """N 6: those of everything."""
+        return self.asked(learner, lambda: self.scores(learner, np.arange(len(self.questions)), world))
 
     def scores(self, learner: PreTrainedModel, numbers: Integers, world: World = ALONE) -> Reals:
         """N 6: the odds of no answer, F1 and exact match of the best stretch, what no answer scores; log p of both."""

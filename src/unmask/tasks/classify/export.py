@@ -13,7 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from unmask.tasks.classify.calibration import choose_thresholds, fit_sets, fit_temperature, probabilities_of
 from unmask.tasks.classify.classifier import ClassifyCard
-from unmask.tasks.classify.validation import LabelledValidation, logits_of
+from unmask.tasks.classify.validation import LabelledValidation
 from unmask.tasks.write_model import write_tuned_model
 from unmask.training.job import FinishedRun
 
@@ -37,7 +37,7 @@ def export_classifier(
 
 def calibrated(card: ClassifyCard, learner: PreTrainedModel, held_out: LabelledValidation) -> ClassifyCard:
     """The card with the temperature and the thresholds that serve the held-out texts best."""
-    logits = logits_of(learner, held_out.rows)
+    logits = held_out.logits(learner)
     temperature = fit_temperature(logits, held_out.targets, several=card.several)
     if not card.several:
         probabilities = probabilities_of(logits, several=False, temperature=temperature)

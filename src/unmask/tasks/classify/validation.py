@@ -6,7 +6,7 @@ In: a model and texts as rows. Out: logits of texts, and figures on what is held
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from unmask.objectives.classification import text_logits
 from unmask.records import Integers, Reals
 from unmask.results import FigureTitle
 from unmask.task_batches import LabelledBatch
+from unmask.tasks.asked_once import AskedOnce
 from unmask.tasks.classify.calibration import choose_thresholds, decide, macro_f1, mean_loss, probabilities_of
 from unmask.tasks.text_rows import TextRows
 from unmask.tokens.bucket import batches_by_length
@@ -36,6 +37,7 @@ class LabelledValidation:
     rows: TextRows
     targets: Reals  # N C
     several: bool
+    asked: AskedOnce[Reals] = field(default_factory=AskedOnce, init=False)
 
     @property
     def tokens(self) -> int:
@@ -45,9 +47,12 @@ class LabelledValidation:
     def measure(self, learner: Module, limit: int | None, world: World) -> dict[str, float]:
         """Accuracy, macro F1 and loss on everything, or on an even sample of about so many tokens."""
         assert isinstance(learner, PreTrainedModel)
-        every = 1 if limit is None else max(1, self.tokens // max(1, limit))
-        sample = np.arange(0, len(self.targets), every)
-        logits, targets = logits_of(learner, self.rows, sample, world=world), self.targets[sample]
+        targets = self.targets
+        if limit is None:
+            logits = self.logits(learner, world)
+        else:
+            sample = np.arange(0, len(targets), max(1, self.tokens // max(1, limit)))
+            logits, targets = logits_of(learner, self.rows, sample, world=world), targets[sample]
         probabilities = probabilities_of(logits, several=self.several)
         thresholds = choose_thresholds(probabilities, targets) if self.several else None
         decisions = decide(probabilities, thresholds)
@@ -56,6 +61,10 @@ class LabelledValidation:
             "macro_f1": macro_f1(decisions, targets > 0),
             "loss": mean_loss(logits, targets, several=self.several),
         }
+
+    def logits(self, learner: PreTrainedModel, world: World = ALONE) -> Reals:
+        """N C: those of everything."""
+        return self.asked(learner, lambda: logits_of(learner, self.rows, world=world))
 
 
 @torch.no_grad()

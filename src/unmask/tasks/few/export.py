@@ -15,10 +15,11 @@ from transformers import PreTrainedTokenizerFast
 
 from unmask.files import whole_directory
 from unmask.models.config import quiet_transformers
+from unmask.records import Reals
 from unmask.tasks.classify.calibration import fit_sets, probabilities_of
 from unmask.tasks.classify.classifier import ClassifyCard
 from unmask.tasks.classify.export import calibrated
-from unmask.tasks.classify.validation import LabelledValidation, logits_of
+from unmask.tasks.classify.validation import LabelledValidation
 from unmask.tasks.few.labelling_model import LabellingModel
 from unmask.tasks.few.vector_model import VectorModel, VectorValidation, save_head
 from unmask.tokens.tokenizer.load import save_tokenizer
@@ -40,10 +41,7 @@ def export_few(
     if isinstance(learner, VectorModel):
         assert isinstance(held_out, VectorValidation)
         held_out.fit_head(learner)
-    card = calibrated(card, learner, held_out)
-    card = replace(
-        card, temperature=max(1.0, card.temperature)
-    )  # a few texts cannot show that it is surer than it says
+    card = modest(calibrated(card, learner, held_out), held_out.logits(learner), held_out.targets)
     with whole_directory(finished_run.path / "model") as aside:
         with quiet_transformers():
             learner.inner.save_pretrained(aside)
@@ -56,12 +54,11 @@ def export_few(
         (aside / "README.md").write_text(few_readme(card, start, finished_run, how), encoding="utf-8")
 
 
-def _modest(card: ClassifyCard, learner: LabellingModel, held_out: LabelledValidation) -> ClassifyCard:
+def modest(card: ClassifyCard, logits: Reals, targets: Reals) -> ClassifyCard:
     """The card with a temperature of 1 at the least: a few texts cannot show that a model is surer than it says."""
     if card.temperature >= 1:
         return card
-    probabilities = probabilities_of(logits_of(learner, held_out.rows), several=False)
-    least = None if card.sets is None else fit_sets(probabilities, held_out.targets, card.sets)
+    least = None if card.sets is None else fit_sets(probabilities_of(logits, several=False), targets, card.sets)
     return replace(card, temperature=1.0, least=least)
 
 

@@ -11,7 +11,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 from torch.nn import Module
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
@@ -28,7 +27,7 @@ from unmask.tasks.settings import TuneSettings
 from unmask.tasks.similarity.batches import ScoredBatches
 from unmask.tasks.similarity.pair_scorer import SimilarityCard, fitted_line
 from unmask.tasks.similarity.scored import ScoredPairs, check_scores, hold_out_pairs, read_scored
-from unmask.tasks.similarity.validation import PEARSON, SPEARMAN, ScoredValidation, pair_cosines_of
+from unmask.tasks.similarity.validation import PEARSON, SPEARMAN, ScoredValidation
 from unmask.tasks.tuning import FLAGS
 from unmask.training.job import FinishedRun
 
@@ -193,8 +192,7 @@ def export_pair_scorer(
 ) -> None:
     """Write the model with the line from cosines to scores that fits the held-out pairs."""
     assert isinstance(learner, PreTrainedModel)
-    cosines = np.asarray(pair_cosines_of(learner, held_out.rows))
-    slope, intercept = fitted_line(cosines, held_out.pairs.scores)
+    slope, intercept = fitted_line(held_out.cosines(learner), held_out.pairs.scores)
     card = replace(card, slope=slope, intercept=intercept)
     readme = pair_scorer_readme(card, start, finished_run)
     export_sentence_model(learner, finished_run.path / "model", card=card, tokenizer=tokenizer, readme=readme)

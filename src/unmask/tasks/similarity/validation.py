@@ -6,7 +6,7 @@ In: a model and scored pairs as rows. Out: figures on what is held out.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.stats import pearsonr, spearmanr
@@ -15,6 +15,7 @@ from transformers import PreTrainedModel
 
 from unmask.records import Reals
 from unmask.results import FigureTitle
+from unmask.tasks.asked_once import AskedOnce
 from unmask.tasks.sentence_batches import SentenceRows
 from unmask.tasks.sentence_rows import SentenceReader
 from unmask.tasks.sentence_vectors import cosines_of, vectors_of
@@ -32,6 +33,7 @@ class ScoredValidation:
     reader: SentenceReader
     pairs: ScoredPairs
     rows: SentenceRows  # 2 N, of all of them
+    asked: AskedOnce[Reals] = field(default_factory=AskedOnce, init=False)
 
     @property
     def tokens(self) -> int:
@@ -46,8 +48,12 @@ class ScoredValidation:
         if every > 1 and len(pairs) >= 2 * every:
             pairs = replace(pairs, examples=pairs.examples[::every])
             rows = self.reader.read_sentences(pairs.texts)
-        cosines, scores = pair_cosines_of(learner, rows, world=world), pairs.scores
-        return {"spearman": rank_correlation(cosines, scores), "pearson": correlation(cosines, scores)}
+        cosines = self.cosines(learner, world) if limit is None else pair_cosines_of(learner, rows, world=world)
+        return {"spearman": rank_correlation(cosines, pairs.scores), "pearson": correlation(cosines, pairs.scores)}
+
+    def cosines(self, learner: PreTrainedModel, world: World = ALONE) -> Reals:
+        """N: those of everything."""
+        return self.asked(learner, lambda: pair_cosines_of(learner, self.rows, world=world))
 
 
 def pair_cosines_of(model: PreTrainedModel, rows: SentenceRows, *, world: World = ALONE) -> Reals:

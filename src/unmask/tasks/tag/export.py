@@ -14,7 +14,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from unmask.tasks.classify.calibration import fit_temperature
 from unmask.tasks.tag.tagger import TagCard
-from unmask.tasks.tag.validation import TaggedValidation, tag_logits
+from unmask.tasks.tag.validation import TaggedValidation
 from unmask.tasks.write_model import write_tuned_model
 from unmask.training.job import FinishedRun
 
@@ -38,7 +38,7 @@ def export_tagger(
 
 def tag_temperature(learner: PreTrainedModel, held_out: TaggedValidation) -> float:
     """The temperature at which the tags of the held-out words are likeliest."""
-    logits, _ = tag_logits(learner, held_out.words)
+    logits = held_out.logits(learner)
     judged = held_out.words.judged
     targets = np.eye(logits.shape[1])[held_out.targets[judged]]
     return fit_temperature(logits[judged], targets, several=False)

@@ -6,7 +6,7 @@ In: a model and texts with their words. Out: logits of words, and figures on wha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ from transformers import PreTrainedModel
 from unmask.objectives.tagging import word_logits
 from unmask.records import Flags, Integers, Reals
 from unmask.results import FigureTitle
+from unmask.tasks.asked_once import AskedOnce
 from unmask.tasks.tag.batches import tagged_batch
 from unmask.tasks.tag.decoding import TagDecoder
 from unmask.tasks.tag.schemes import WordSpan
@@ -38,6 +39,7 @@ class TaggedValidation:
     targets: Integers  # U
     examples: Sequence[TaggedText]
     decoder: TagDecoder
+    asked: AskedOnce[Reals] = field(default_factory=AskedOnce, init=False)
 
     @property
     def tokens(self) -> int:
@@ -49,7 +51,10 @@ class TaggedValidation:
         assert isinstance(learner, PreTrainedModel)
         every = 1 if limit is None else max(1, self.tokens // max(1, limit))
         sample = np.arange(0, len(self.examples), every)
-        logits, mine = tag_logits(learner, self.words, sample, world=world)
+        if limit is None and world.size == 1:
+            logits, mine = self.logits(learner), np.ones(len(sample), np.bool_)
+        else:
+            logits, mine = tag_logits(learner, self.words, sample, world=world)
         right = said = true = loss = count = 0.0
         for number in sample[mine].tolist():
             here = self.words.words_of(number)
@@ -61,6 +66,10 @@ class TaggedValidation:
             right, said, true = right + len(found & gold), said + len(found), true + len(gold)
         right, said, true, loss, count = world.total(right, said, true, loss, count)
         return {"f1": 2 * right / max(1.0, said + true), "loss": loss / max(1.0, count)}
+
+    def logits(self, learner: PreTrainedModel) -> Reals:
+        """U C: those of all words, by this process alone."""
+        return self.asked(learner, lambda: tag_logits(learner, self.words)[0])
 
 
 @torch.no_grad()
