@@ -22,6 +22,18 @@ def test_the_commands_are_made_of_the_data_and_of_a_sentence_that_is_held_out(da
     assert fill == ["unmask", "fill", "run", example_blank(data)]
 
 
+def test_data_in_the_tokens_of_a_model_is_for_that_model_to_go_on_with(data: Path, tmp_path: Path) -> None:
+    tokenizer, model = tmp_path / "tokenizer", tmp_path / "my run"
+    for place in (tokenizer, model / "model"):
+        place.mkdir(parents=True)
+        (place / "tokenizer.json").touch()
+    (model / "model" / "config.json").touch()
+    *_, adapt, fill = map(shlex.split, next_commands(data, model))
+    assert adapt == ["unmask", "adapt", str(model), str(data), "--out", "adapted"] and fill[2] == "adapted"
+    *_, pretrain, _ = map(shlex.split, next_commands(data, tokenizer))
+    assert pretrain[1] == "pretrain"
+
+
 def test_the_commands_name_a_run_that_is_not_there_yet(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,9 @@ from shlex import quote
 from unmask.files import free_place
 from unmask.runs.commands import quoted_path, train_command
 from unmask.tokens.example import NEUTRAL, best_example
+from unmask.tokens.tokenizer.load import tokenizer_directory
 
+CONFIG = "config.json"  # beside the tokenizer of a model
 FEW = 50  # documents, below which intervals are too wide to tell much
 # How far documents differ: the standard deviations of loss and accuracy from document to document, from the intervals
 # of `mini` on 246 documents of Wikipedia (README): ±0.066 nats and ±0.75 points.
@@ -20,12 +22,21 @@ LOSS_SPREAD = 0.53  # nats
 ACCURACY_SPREAD = 0.06
 
 
-def next_commands(data: Path) -> tuple[str, ...]:
-    """What may be done now: look at how text is hidden, train, fill a blank."""
-    example, run = best_example(data), free_place(Path("run"))
+def next_commands(data: Path, tokenizer: Path | None = None) -> tuple[str, ...]:
+    """What may be done now: look at how text is hidden, train, fill a blank.
+
+    Data in the tokens of a model, whose directory `tokenizer` is or has, is for that model to go on with.
+    """
+    example = best_example(data)
+    if tokenizer is not None and (tokenizer_directory(tokenizer) / CONFIG).is_file():
+        run = free_place(Path("adapted"))
+        train = f"unmask adapt {quoted_path(tokenizer)} {quoted_path(data)} --out {run}"
+    else:
+        run = free_place(Path("run"))
+        train = train_command(data, out=run)
     return (
         *([f"unmask show {quoted_path(data)} {_quoted(example.sentence)}"] if example else []),
-        train_command(data, out=run),
+        train,
         f"unmask fill {run} {_quoted(example.text if example else NEUTRAL)}",
     )
 

@@ -175,7 +175,7 @@ def prepared(
         decontaminated=corpus.decontaminated,
         near_duplicates=str(corpus.recall) if corpus.recall else None,
         leak=leak_text(corpus),
-        next=next_commands(path),
+        next=next_commands(path, None if settings.tokenizer in KINDS else Path(settings.tokenizer)),
         fingerprint=fingerprint_of(manifest),
         **more,
     )
