@@ -119,13 +119,15 @@ def html_heads(names: Sequence[str], texts: Collection[int] = ()) -> str:
 def html_figures(heads: Sequence[str], rows: Iterable[Sequence[str]], bars: Sequence[float] | None = None) -> str:
     """Rows of figures under their heads, and a bar behind each where its share of the longest is given.
 
-    Columns with a long cell are texts, which begin where lines do; those without any content are left out.
+    Columns with a long cell, or of words for the most part, are texts, which begin where lines do; those without any
+    content are left out.
     """
     rows = list(rows)
     kept = [place for place in range(len(heads)) if any(row[place] for row in rows)]
-    texts = {at for at, place in enumerate(kept) if any(len(row[place]) > LONG for row in rows)}
+    long = {at for at, place in enumerate(kept) if any(len(row[place]) > LONG for row in rows)}
+    texts = long | {at for at, place in enumerate(kept) if _are_words([row[place] for row in rows if row[place]])}
     heads = [*(heads[place] for place in kept), *([""] if bars is not None else [])]
-    stacks = bool(texts) or (len(kept) > 3 and bars is None)  # on a narrow screen
+    stacks = bool(long) or (len(kept) > 3 and bars is None)  # on a narrow screen
     body = []
     for number, row in enumerate(rows):
         cells = "".join(_cell(row[place], heads[at], at in texts, stacks) for at, place in enumerate(kept))
@@ -134,6 +136,15 @@ def html_figures(heads: Sequence[str], rows: Iterable[Sequence[str]], bars: Sequ
         body.append(f"<tr>{cells}</tr>")
     kind = "figures stack" if stacks else "figures"
     return f'<table class="{kind}"><tr>{html_heads(heads, texts)}</tr>{"".join(body)}</table>' if body else ""
+
+
+def _are_words(cells: Sequence[str]) -> bool:
+    """Whether most cells of a column have no figure in them.
+
+    >>> _are_words(["patients", "1, 3", "cells"]), _are_words(["0.3 (0.2–0.4)", "–"])
+    (True, False)
+    """
+    return 2 * sum(any(character.isdigit() for character in cell) for cell in cells) < len(cells)
 
 
 def _cell(content: str, head: str, is_text: bool, stacks: bool) -> str:
