@@ -101,7 +101,6 @@ ELSEWHERE = {
     "tasks/classify/batches.py": "tasks/test_order.py: batches are a function of their numbers",
     "tasks/classify/export.py": "tasks/classify/test_learning.py: it loads in stock transformers",
     "tasks/classify/validation.py": "tasks/classify/test_classifier.py: what is said is what was measured",
-    "tasks/few/export.py": "tasks/few/test_plan.py: the model of every way answers and loads in transformers",
     "tasks/few/labelling_model.py": "tasks/few/test_pattern_model.py and test_vector_model.py",
     "tasks/few/pairing.py": "tasks/few/test_plan.py: three ways",
     "tasks/few/prompting.py": "tasks/few/test_plan.py: three ways",
