@@ -131,7 +131,7 @@ def main(
         lrs: Rates of theirs, of which the one with the best score is taken.
         seeds: Tunings of each side to a score.
         steps: Steps in a turn.
-        rounds: Turns of each; 0 for none, where scores are to be recorded and the machine is not quiet.
+        rounds: Turns of each; 0 for none, to record scores while the machine is busy: steps then count alike.
         clock: Seconds of the wall, or those that the processor worked for it.
         out: Where scores are kept.
     """

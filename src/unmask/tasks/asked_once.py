@@ -22,8 +22,8 @@ class AskedOnce(Generic[Answers]):
         self._latest: tuple[ref[Module], list[tuple[int, int]], Answers] | None = None
 
     def __call__(self, model: Module, ask: Callable[[], Answers]) -> Answers:
-        """What the model answers now."""
-        weights = [(id(each), each._version) for each in chain(model.parameters(), model.buffers())]  # changes in place
+        """What the model answers now; torch counts how often a tensor was changed in place."""
+        weights = [(id(each), each._version) for each in chain(model.parameters(), model.buffers())]
         if self._latest is not None and self._latest[0]() is model and self._latest[1] == weights:
             return self._latest[2]
         answers = ask()
