@@ -113,7 +113,6 @@ ELSEWHERE = {
     "tasks/retrieve/cross_batches.py": "tasks/retrieve/test_cross_learning.py: micro-batches change no step",
     "tasks/retrieve/cross_retriever.py": "tasks/retrieve/test_cross_learning.py: scores are sentence-transformers'",
     "tasks/write_model.py": "tasks/classify/ and tasks/tag/test_learning.py: models load in stock transformers",
-    "objectives/row_outputs.py": "objectives/test_classification.py and test_tagging.py: parts change nothing",
     "tasks/sentence_batches.py": "tasks/test_sentence_rows.py",
     "tasks/sentence_tuning.py": "tasks/similarity/test_learning.py: it loads in sentence-transformers",
     "tasks/sentence_vectors.py": "tasks/similarity/test_learning.py: the vectors of embed and predict",

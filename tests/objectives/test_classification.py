@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import exp, log
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModelForSequenceClassification
 
-from unmask.objectives import row_outputs
 from unmask.objectives.classification import Classification, text_logits
 from unmask.task_batches import LabelledBatch
 
@@ -59,22 +55,3 @@ def test_several_labels_are_a_decision_each() -> None:
     outcome = Classification(several=True).outcome(Fixed(LOGITS), made)
     assert outcome.losses["labels"].item() == pytest.approx(log(1 + exp(-2)) + log(2))
     assert Classification(several=True).counts(made) == {"labels": 2}
-
-
-def test_a_long_text_that_is_computed_again_in_backward_has_the_same_gradients(
-    make_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = AutoModelForSequenceClassification.from_pretrained(make_model(), num_labels=2)  # with dropout
-    draw = np.random.default_rng(0)
-    ids = draw.integers(10, 200, size=(12, 16))
-    long = LabelledBatch(
-        ids=ids, real=np.ones_like(ids), types=None, owners=np.zeros(12, np.int64), targets=np.array([[1.0, 0.0]])
-    )
-    model.eval()  # parts have other dropout than the whole
-    gradients = []
-    for at_once in (10_000, 64):
-        monkeypatch.setattr(row_outputs, "AT_ONCE", at_once)
-        model.zero_grad()
-        Classification().outcome(model, long).losses["labels"].backward()
-        gradients.append(torch.cat([p.grad.ravel() for p in model.parameters() if p.grad is not None]))
-    assert torch.allclose(*gradients, atol=1e-6) and gradients[0].abs().max() > 1e-3

@@ -1,19 +1,31 @@
-"""What a model says of rows, computed in parts where they are many, as those of a long text's windows can be."""
+"""What a model says of rows, computed in parts of like length: little of a part is padding, and all of them fit.
+
+In: a model and rows of tokens, padded at their ends. Out: what is taken of its answers, a row for each. The inside of
+the first parts is kept for the backward pass; where it would be more than a machine bears, as with the windows of long
+texts, that of the others is computed again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 
 from unmask.objectives.objective import device_of
 from unmask.records import Integers
+from unmask.tokens.bucket import batches_by_length, rounded_width
 
-AT_ONCE = 16_384  # tokens in a forward pass whose inside is kept; of a longer batch it is computed again in backward
+TOKENS = 16_384  # of a part at the most, padding among them, or one row
+FEWEST, PADDING = 4_096, 0.1  # from so many tokens on a part ends before so much of it would be padding
+KEPT = 8_192 * 12 * 768  # tokens, layers and width of what is kept inside: 8,192 tokens of a base-size model
+
+Rows = dict[str, Tensor]
 
 
 class RowBatch(Protocol):
@@ -36,19 +48,49 @@ class RowBatch(Protocol):
 
 
 def row_outputs(model: PreTrainedModel, batch: RowBatch, pick: Callable[[Any], Tensor]) -> Tensor:
-    """R …: what `pick` takes of the model's answer, in float32, for all rows."""
-    device = device_of(model)
+    """R … or R L …: what `pick` takes of the model's answer, in float32, for all rows; 0 behind a row's end."""
     arrays = {"input_ids": batch.ids, "attention_mask": batch.real, "token_type_ids": batch.types}
-    inputs = {name: torch.from_numpy(array).to(device) for name, array in arrays.items() if array is not None}
-    rows, width = batch.ids.shape
-    at_once = max(1, AT_ONCE // width)
+    known = {name: array for name, array in arrays.items() if array is not None}
+    width = batch.ids.shape[1]
 
-    def forward(part: dict[str, Tensor]) -> Tensor:
-        return pick(model(**part))
+    def forward(part: Rows) -> Tensor:
+        made = pick(model(**part))
+        return made if made.dim() == 2 else F.pad(made, (0, 0, 0, width - made.shape[1]))
 
-    chunks = [
-        {name: each[begin : begin + at_once] for name, each in inputs.items()} for begin in range(0, rows, at_once)
-    ]
-    again = len(chunks) > 1 and torch.is_grad_enabled()
-    outputs = [checkpoint(forward, chunk, use_reentrant=False) if again else forward(chunk) for chunk in chunks]
-    return torch.cat(outputs).float()
+    return in_parts(model, known, batch.real.sum(1), forward, tokens=TOKENS)
+
+
+def in_parts(
+    model: PreTrainedModel,
+    arrays: Mapping[str, Integers],
+    lengths: Integers,
+    forward: Callable[[Rows], Tensor],
+    *,
+    tokens: int,
+    kept: int | None = None,
+) -> Tensor:
+    """R … in float32: what `forward` makes of all rows, in parts of so many tokens at the most; arrays are R L.
+
+    The inside of the first `kept` tokens is kept for the backward pass, by the size of the model where nobody says.
+    """
+    device = device_of(model)
+    inputs = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+    parts = list(batches_by_length(lengths, tokens=tokens, padding=PADDING, least=FEWEST))
+    if len(parts) == 1:
+        return forward(inputs).float()
+    room = kept_tokens(model) if kept is None else kept
+    made = []
+    for numbers in parts:
+        rows, width = torch.from_numpy(numbers).to(device), rounded_width(int(lengths[numbers].max()))
+        part = {name: each[rows, :width] for name, each in inputs.items()}
+        room -= part["input_ids"].numel()
+        again = room < 0 and torch.is_grad_enabled()
+        made.append(checkpoint(forward, part, use_reentrant=False) if again else forward(part))
+    places = np.argsort(np.concatenate(parts), kind="stable")
+    return torch.cat(made).float()[torch.from_numpy(places).to(device)]
+
+
+def kept_tokens(model: PreTrainedModel) -> int:
+    """Tokens whose inside is kept for the backward pass: a small model has less in each."""
+    config = model.config.get_text_config()
+    return KEPT // (int(config.num_hidden_layers) * int(config.hidden_size))

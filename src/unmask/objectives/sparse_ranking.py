@@ -111,7 +111,8 @@ class SparseRanking(CoupledObjective[PreTrainedModel, RetrievalBatch]):
 def word_weights(model: PreTrainedModel, batch: TextBatch) -> Tensor:
     """T V: the weight of every word of the vocabulary for each text, in float32; over windows the greatest."""
     vocabulary = int(model.config.get_text_config().vocab_size)
-    weights, owners = pooled_rows(model, batch, _greatest_weights, at_once=max(1, AT_ONCE // vocabulary))
+    tokens = max(1, AT_ONCE // vocabulary)
+    weights, owners = pooled_rows(model, batch, _greatest_weights, tokens=tokens, kept=tokens)
     index = owners.unsqueeze(1).expand_as(weights)
     return weights.new_zeros(batch.texts, weights.shape[1]).scatter_reduce(0, index, weights, "amax")
 

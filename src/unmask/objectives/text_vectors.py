@@ -11,13 +11,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 
-from unmask.objectives.objective import device_of
+from unmask.objectives.row_outputs import TOKENS, Rows, in_parts
 from unmask.task_batches import TextBatch
-
-AT_ONCE = 16_384  # tokens in a forward pass whose inside is kept; of a longer batch it is computed again in backward
 
 Pool = Callable[[Any, Tensor], Tensor]  # what a model gave and which tokens count, R L, to a row for each
 
@@ -30,25 +27,18 @@ def mean_vectors(model: PreTrainedModel, batch: TextBatch) -> Tensor:
     return whole / counts.new_zeros(batch.texts).index_add(0, owners, counts).clamp(min=1).unsqueeze(1)
 
 
-def pooled_rows(model: PreTrainedModel, batch: TextBatch, pool: Pool, at_once: int = AT_ONCE) -> tuple[Tensor, Tensor]:
-    """R K in float32, what `pool` makes of each row, and R, the text each row is of; long batches in several passes."""
-    device = device_of(model)
-    arrays = {"input_ids": batch.ids, "attention_mask": batch.real}
-    inputs = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
-    counted = torch.from_numpy(batch.counted).to(device)
-    rows, width = batch.ids.shape
-    size = max(1, at_once // width)
+def pooled_rows(
+    model: PreTrainedModel, batch: TextBatch, pool: Pool, *, tokens: int = TOKENS, kept: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """R K in float32, what `pool` makes of each row, and R, the text each row is of."""
+    arrays = {"input_ids": batch.ids, "attention_mask": batch.real, "counted": batch.counted}
 
-    def forward(part: dict[str, Tensor], tokens: Tensor) -> Tensor:
-        return pool(model(**part), tokens)
+    def forward(part: Rows) -> Tensor:
+        answer = model(input_ids=part["input_ids"], attention_mask=part["attention_mask"])
+        return pool(answer, part["counted"])
 
-    chunks = [
-        ({name: each[begin : begin + size] for name, each in inputs.items()}, counted[begin : begin + size])
-        for begin in range(0, rows, size)
-    ]
-    again = len(chunks) > 1 and torch.is_grad_enabled()
-    made = [checkpoint(forward, *chunk, use_reentrant=False) if again else forward(*chunk) for chunk in chunks]
-    return torch.cat(made).float(), torch.from_numpy(batch.owners).to(device)
+    made = in_parts(model, arrays, batch.real.sum(1), forward, tokens=tokens, kept=kept)
+    return made, torch.from_numpy(batch.owners).to(made.device)
 
 
 def _sum_of_tokens(output: Any, counted: Tensor) -> Tensor:

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from unmask.records import Ids, Integers
-
-ROUND, SHORT = 16, 64  # rows are padded to multiples, for a kernel is kept for each shape; short ones to a quarter
+from unmask.tokens.bucket import rounded_width
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +51,7 @@ class TextRows:
     def padded(self, rows: Integers) -> tuple[Integers, Integers, Integers | None]:
         """R L each: the ids of some rows, which of them are real, and their types where the model is told."""
         lengths = self.lengths[rows]
-        width = _rounded(int(lengths.max(initial=1)))
+        width = rounded_width(int(lengths.max(initial=1)))
         width = width if self.limit is None else min(width, self.limit)
         place = np.arange(width)
         real = place < lengths[:, None]
@@ -60,13 +59,3 @@ class TextRows:
         ids = np.where(real, self.ids[where], self.pad).astype(np.int64)
         types = np.where(real, self.types[where], 0).astype(np.int64) if self.typed else None
         return ids, real.astype(np.int64), types
-
-
-def _rounded(width: int) -> int:
-    """A width that few others are.
-
-    >>> _rounded(1), _rounded(29), _rounded(64), _rounded(65)
-    (4, 32, 64, 80)
-    """
-    step = ROUND // 4 if width <= SHORT else ROUND
-    return -(-width // step) * step

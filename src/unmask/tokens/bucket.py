@@ -11,6 +11,8 @@ import numpy as np
 
 from unmask.records import Integers
 
+ROUND, SHORT = 16, 64  # rows are padded to multiples, for a kernel is kept for each shape; short ones to a quarter
+
 
 def batches_by_length(
     lengths: Sequence[int] | Integers,
@@ -42,3 +44,13 @@ def batches_by_length(
         real += size
     if begin < len(order):
         yield order[begin:]
+
+
+def rounded_width(width: int) -> int:
+    """A width that few others are.
+
+    >>> rounded_width(1), rounded_width(29), rounded_width(64), rounded_width(65)
+    (4, 32, 64, 80)
+    """
+    step = ROUND // 4 if width <= SHORT else ROUND
+    return -(-width // step) * step
