@@ -6,13 +6,16 @@
     python benchmarks/tuning.py run shared-data --out results --share 1/2        # the other half by another process
 
 Every cell is `unmask tune TASK` as it comes, but for the passes over the largest data sets, which `CASES` has; the
-figure is that of test, with the interval of its examples, and with several seeds their mean and range. `shared-data`
-has a folder for each data set; one that is not there is left out. What is there is not made again.
+figure is that of test, with the interval of its examples, and with several seeds their mean and range. Where there is
+no test, it is that of the folds, whose model of all examples is left out. The questions of XQuAD all have an answer,
+and so have those that are learnt from here. `shared-data` has a folder for each data set; one that is not there is left
+out. What is there is not made again.
 """
 
 from __future__ import annotations
 
-import shutil
+import gzip
+import json
 import tempfile
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -24,9 +27,12 @@ import tyro
 from recorded import Figures, kept, key
 
 import unmask
+from unmask.evaluation.tuned.judge import JUDGES
 from unmask.models.locate import model_directory
 from unmask.results import to_plain
+from unmask.tasks.request import new_request
 from unmask.tasks.start import weights_digest
+from unmask.tasks.tune import TASKS, run_tuning
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ class Case:
     figure: str = "accuracy"  # of what was judged
     head: str | None = None  # of retrieve
     epochs: float | None = None  # as `tune` has it if not given
+    answerable: bool = False  # whether questions without an answer are left out
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,8 @@ class Cell:
     @property
     def file(self) -> str:
         """What its figures are called: another model or other passes have another name."""
-        known = key(self.name, weights_digest(model_directory(self.model)), self.start, self.case.epochs)
+        marks = ("answerable",) if self.case.answerable else ()
+        known = key(self.name, weights_digest(model_directory(self.model)), self.start, self.case.epochs, *marks)
         return f"tuning-{self.name}-{self.start}-{self.seeds}-{known}"
 
     @property
@@ -67,7 +75,9 @@ CASES = {
     "sst2": Case("classify", "sst2/sentences.train.jsonl", "sst2/sentences.test.jsonl", "sst2/sentences.dev.jsonl"),
     "chemprot": Case("classify", "chemprot/train.jsonl", "chemprot/test.jsonl", "chemprot/dev.jsonl", epochs=2),
     "wnut17": Case("tag", "ner_wnut17/train.conll", "ner_wnut17/test.conll", "ner_wnut17/dev.conll", "f1"),
-    "squad": Case("answer", "squad/train_v2_small.json.gz", "squad/dev_xquad_en.json", figure="f1", epochs=1),
+    "squad": Case(
+        "answer", "squad/train_v2_small.json.gz", "squad/dev_xquad_en.json", figure="f1", epochs=3, answerable=True
+    ),
     "stsb": Case("similarity", "stsb/en/train.tsv", "stsb/en/test.tsv", "stsb/en/dev.tsv", "spearman"),
     "cranfield": Case("retrieve", "cranfield", figure="ndcg_10", epochs=1),
     "cranfield-sparse": Case("retrieve", "cranfield", figure="ndcg_10", head="sparse", epochs=1),
@@ -78,32 +88,69 @@ STARTS = ("pretrained", "scratch", "encoder")
 
 def run_cell(cell: Cell, data: Path) -> Figures:
     """Tune with every seed; the figures of test by seed, and those of the baselines."""
-    if cell.case.test is None:  # the examples are judged by folds, with one seed at a time
-        runs = [tuned(cell, data, seed=seed) for seed in range(cell.seeds)]
-        return {**runs[0], "values": [run["figure"]["value"] for run in runs]}
-    return tuned(cell, data, seeds=cell.seeds)
+    with tempfile.TemporaryDirectory(prefix="tuning-") as folder:
+        if cell.case.test is not None:
+            return tuned(cell, data, Path(folder))
+        runs = [folded(cell, data, Path(folder) / str(seed), seed) for seed in range(cell.seeds)]
+    return {**runs[0], "values": [run["figure"]["value"] for run in runs]}
 
 
-def tuned(cell: Cell, data: Path, **seeds: int) -> Figures:
-    """One call of `tune`."""
-    case, out = cell.case, Path(tempfile.mkdtemp(prefix="tuning-")) / "run"
+def tuned(cell: Cell, data: Path, folder: Path) -> Figures:
+    """One call of `tune`, judged by test."""
+    case = cell.case
+    train = answerable(data / case.train, folder) if case.answerable else data / case.train
     places = {name: data / place for name in ("dev", "test") if (place := getattr(case, name)) is not None}
-    settings: dict[str, Any] = {"start": "scratch" if cell.start == "scratch" else "pretrained", **seeds}
-    settings |= {name: value for name in ("head", "epochs") if (value := getattr(case, name)) is not None}
-    try:
-        result: Any = unmask.tune(case.task, cell.model, data / case.train, out=out, **places, **settings)
-    finally:
-        shutil.rmtree(out.parent, ignore_errors=True)
-    judged = result.test if result.test is not None else result.folds
-    figure = getattr(judged, case.figure)
+    result: Any = unmask.tune(
+        case.task, cell.model, train, out=folder / "run", **places, **settings_of(cell), seeds=cell.seeds
+    )
+    figures = figures_of(case, result.test)
     return {
-        "figure": asdict(figure),
-        "values": [trial.test for trial in result.trials if trial.test is not None] or [figure.value],
-        "baselines": {each.name: asdict(getattr(each, case.figure)) for each in judged.baselines},
+        **figures,
+        "values": [trial.test for trial in result.trials if trial.test is not None] or [figures["figure"]["value"]],
         "dev": to_plain(dict(result.figures)),
         "steps": result.steps,
         "seconds": result.seconds,
     }
+
+
+def folded(cell: Cell, data: Path, folder: Path, seed: int) -> Figures:
+    """The folds of `tune`, by which every example is judged once."""
+    case, train = cell.case, data / cell.case.train
+    options = {"options": {"head": case.head}} if case.head is not None else {}
+    request = new_request({"model": cell.model, "train": train}, {**settings_of(cell), **options, "seed": seed})
+    learnt, _ = TASKS[case.task].open(request)
+    folds = learnt.folds(TASKS[case.task].folds(train))
+    runs = [run_tuning(folder / str(number), fold, part, request) for number, (fold, part) in enumerate(folds)]
+    return {
+        **figures_of(case, JUDGES[case.task].folds(runs)),
+        "steps": runs[0].run.steps,
+        "seconds": sum(run.run.seconds for run in runs),
+    }
+
+
+def settings_of(cell: Cell) -> dict[str, Any]:
+    """What a tuning is told beside its data."""
+    passes = {} if cell.case.epochs is None else {"epochs": cell.case.epochs}
+    return {"start": "scratch" if cell.start == "scratch" else "pretrained", **passes}
+
+
+def figures_of(case: Case, judged: Any) -> Figures:
+    """The figure of a task, and of what it is beside."""
+    return {
+        "figure": asdict(getattr(judged, case.figure)),
+        "baselines": {each.name: asdict(getattr(each, case.figure)) for each in judged.baselines},
+    }
+
+
+def answerable(path: Path, folder: Path) -> Path:
+    """A file with the questions of another that have an answer."""
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    for article in content["data"]:
+        for paragraph in article["paragraphs"]:
+            paragraph["qas"] = [each for each in paragraph["qas"] if not each.get("is_impossible", False)]
+    chosen = folder / "answerable.json"
+    chosen.write_text(json.dumps(content), encoding="utf-8")
+    return chosen
 
 
 def spelt(made: Figures | None) -> str:
