@@ -76,7 +76,7 @@ CASES = {
     "chemprot": Case("classify", "chemprot/train.jsonl", "chemprot/test.jsonl", "chemprot/dev.jsonl", epochs=2),
     "wnut17": Case("tag", "ner_wnut17/train.conll", "ner_wnut17/test.conll", "ner_wnut17/dev.conll", "f1"),
     "squad": Case(
-        "answer", "squad/train_v2_small.json.gz", "squad/dev_xquad_en.json", figure="f1", epochs=3, answerable=True
+        "answer", "squad/train_v2_small.json.gz", "squad/dev_xquad_en.json", figure="f1", epochs=2, answerable=True
     ),
     "stsb": Case("similarity", "stsb/en/train.tsv", "stsb/en/test.tsv", "stsb/en/dev.tsv", "spearman"),
     "cranfield": Case("retrieve", "cranfield", figure="ndcg_10", epochs=1),
