@@ -42,7 +42,7 @@ def test_what_may_be_chance_ends_nothing() -> None:
 
 def test_it_ends_when_more_is_surely_forgotten_than_may_be() -> None:
     why = watch(0.05, (0.0, 0.0), (-0.1, 0.08)).why_end()
-    assert why is not None and "more than --forget 0.05" in why
+    assert why is not None and "more than the 0.05 --forget leaves" in why
     assert watch(0.1, (0.0, 0.0), (-0.1, 0.08)).why_end() is None
     assert watch(None, (0.0, 0.0), (-0.1, 0.08)).why_end() is None
 

@@ -63,7 +63,8 @@ class WatchedValidation:
         rise = last.above(start)
         if not rise.low > self.forget:
             return None
-        return f"general text lost {rise.value:.3f} nats, at least {rise.low:.3f}: more than --forget {self.forget}"
+        lost = f"general text lost {rise.value:.3f} nats, at least {rise.low:.3f}"
+        return f"{lost}: more than the {self.forget:.3g} --forget leaves"
 
     def _gained_nothing(self) -> str | None:
         if len(self.moments) <= LOOKS:

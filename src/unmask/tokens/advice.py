@@ -12,7 +12,7 @@ from shlex import quote
 from unmask.files import free_place
 from unmask.runs.commands import quoted_path, train_command
 from unmask.tokens.example import NEUTRAL, best_example
-from unmask.tokens.tokenizer.load import tokenizer_directory
+from unmask.tokens.tokenizer.load import tokenizer_place
 
 CONFIG = "config.json"  # beside the tokenizer of a model
 FEW = 50  # documents, below which intervals are too wide to tell much
@@ -28,7 +28,7 @@ def next_commands(data: Path, tokenizer: Path | None = None) -> tuple[str, ...]:
     Data in the tokens of a model, whose directory `tokenizer` is or has, is for that model to go on with.
     """
     example = best_example(data)
-    if tokenizer is not None and (tokenizer_directory(tokenizer) / CONFIG).is_file():
+    if tokenizer is not None and (tokenizer_place(tokenizer) / CONFIG).is_file():
         run = free_place(Path("adapted"))
         train = f"unmask adapt {quoted_path(tokenizer)} {quoted_path(data)} --out {run}"
     else:

@@ -39,7 +39,7 @@ from unmask.tokens.store.mixture import check_mix, parse_mix, write_mix
 from unmask.tokens.store.readme import data_readme
 from unmask.tokens.store.shards import SHARD_TOKENS, write_array
 from unmask.tokens.store.sources import source_states, write_sources_file
-from unmask.tokens.tokenizer.load import load_tokenizer, save_tokenizer, tokenizer_directory, vocabulary_of
+from unmask.tokens.tokenizer.load import load_tokenizer, save_tokenizer, tokenizer_place, vocabulary_of
 from unmask.tokens.tokenizer.segments import named_segmenter
 from unmask.tokens.tokenizer.train import KINDS, SAMPLE, train_tokenizer
 
@@ -226,7 +226,7 @@ def _foreign_tokenizer(settings: PrepareSettings) -> PreTrainedTokenizerFast | N
     if not Path(settings.tokenizer).is_dir():
         kinds = ", ".join(KINDS)
         raise BadInput(f"tokenizer {settings.tokenizer!r}: neither a directory nor one of the kinds {kinds}")
-    tokenizer = load_tokenizer(tokenizer_directory(Path(settings.tokenizer)))
+    tokenizer = load_tokenizer(tokenizer_place(Path(settings.tokenizer)))
     vocabulary_of(tokenizer)
     return tokenizer
 

@@ -23,7 +23,7 @@ UNLIMITED = 1_000_000  # tokenizers that know of no limit claim 10³⁰
 NOT_RUN = "code that came with weights is not run (auto_map names it); give a model of a type that transformers has"
 
 
-def tokenizer_directory(path: Path) -> Path:
+def tokenizer_place(path: Path) -> Path:
     """The directory that holds the tokenizer: the path itself, `model` in a run, or `tokenizer` in a data directory."""
     places = (path, path / "model", path / "tokenizer")
     return next((place for place in places if (place / "tokenizer.json").is_file()), path)
