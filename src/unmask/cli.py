@@ -24,7 +24,8 @@ from unmask import __version__
 from unmask.errors import EXIT_CODES, BadInput, BadLines, Damaged, Interrupted, Lost, NoSpace, UnmaskError
 from unmask.results import to_json
 from unmask.verbs.arguments import Location
-from unmask.verbs.commands import COMMANDS, STREAMED, TEXTLESS
+from unmask.verbs.commands import COMMANDS, ROWWISE, STREAMED, TEXTLESS
+from unmask.verbs.lines import names_source
 from unmask.verbs.mistakes import WrongUsage, empty_word, find_mistake, unknown_command
 from unmask.verbs.options import json_help, options_of
 
@@ -161,6 +162,8 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
         for name in optional:
             word = settings[name]
             settings[name] = False if word is None else Path(word) if word else True
+        if verb in ROWWISE and settings["out"] is None and not sys.stdout.isatty():
+            json = json or names_source(positions[variadic:])
         return partial(STREAMED.get(verb, verb), *positions, **settings), json
 
     optional = _may_stand_alone(verb)

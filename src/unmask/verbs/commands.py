@@ -18,6 +18,8 @@ COMMANDS: dict[str, Callable[..., Any]] = {}
 STREAMED: dict[Callable[..., Any], Callable[..., Iterator[Any]]] = {}
 # Of these, verbs that have something to do without texts: standard input is not read unless - asks for it.
 TEXTLESS: set[Callable[..., Any]] = set()
+# Of these, verbs whose answers to a file are JSON lines wherever they are not read on a terminal.
+ROWWISE: set[Callable[..., Any]] = set()
 # what people who come from elsewhere type, and what it is called here
 MEANT = {
     **dict.fromkeys(("train", "pretraining", "fit"), "pretrain"),
@@ -73,4 +75,10 @@ def streamed(function: Callable[Taken, Iterator[Result]]) -> Callable[Taken, lis
 def textless(function: Verb) -> Verb:
     """A streamed verb that needs no texts."""
     TEXTLESS.add(function)
+    return function
+
+
+def rowwise(function: Verb) -> Verb:
+    """A streamed verb that makes a file of a file: `unmask predict run new.jsonl > labelled.jsonl`."""
+    ROWWISE.add(function)
     return function

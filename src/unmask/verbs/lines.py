@@ -152,12 +152,21 @@ def source_of(texts: Sequence[str], field: str | None = None, pair: str | None =
     """The file or the standard input that stands for texts; None where they are the texts themselves."""
     if tuple(texts) == ("-",):
         return LineSource.of(None, field, pair)
-    files = [text for text in texts if os.path.isfile(text)]  # noqa: PTH113  Path.is_file raises for a long text
+    files = [text for text in texts if _is_file(text)]
     if not files:
         return None
     if len(texts) > 1:
         raise BadInput(f"{files[0]}: is a file, and there is more than it; give one file, or texts")
     return LineSource.of(Path(files[0]), field, pair)
+
+
+def names_source(texts: Sequence[str]) -> bool:
+    """Whether a file or the standard input stands for texts."""
+    return any(text == "-" or _is_file(text) for text in texts)
+
+
+def _is_file(text: str) -> bool:
+    return os.path.isfile(text)  # noqa: PTH113  Path.is_file raises for a long text
 
 
 def answer_lines(answer: Answer[Result], done: str, source: LineSource | None = None) -> Iterator[Result]:

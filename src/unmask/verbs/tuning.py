@@ -13,7 +13,7 @@ from unmask.errors import BadInput
 from unmask.files import check_writable
 from unmask.results import FewTuned, Prediction, Tuned, Written
 from unmask.verbs.arguments import Location, given_settings, path_of, run_of
-from unmask.verbs.commands import streamed, verb
+from unmask.verbs.commands import rowwise, streamed, verb
 from unmask.verbs.lines import Answers, LineSource, answer_texts, source_of
 from unmask.verbs.using import model_to_ask
 
@@ -280,6 +280,7 @@ class TableSource(LineSource):
 
 
 @verb
+@rowwise
 @streamed
 def predict(
     model: Location,
@@ -295,7 +296,7 @@ def predict(
 
     Pairs, and questions with their contexts, come as JSON lines with the two fields that the model was tuned on, or as
     two texts after each other. Texts that are longer than the model takes are read in windows. Lines that cannot be
-    used are named at the end (exit code 3).
+    used are named at the end (exit code 3). What is said of a file is JSON lines where it goes to a file or a pipe.
 
     Args:
         model: A run of tune, its model directory, or where that is on the hub: org/name, or hf:name.

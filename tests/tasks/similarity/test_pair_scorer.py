@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,23 @@ def test_predict_says_what_the_evaluation_measured(
     assert isinstance(tuned.test, unmask.JudgedSimilarity)
     assert spearmanr(cosines, pairs.scores).statistic == pytest.approx(tuned.test.spearman.value, abs=1e-6)
     assert pearsonr(cosines, pairs.scores).statistic == pytest.approx(tuned.test.pearson.value, abs=1e-6)
+
+
+def test_a_file_becomes_json_lines_where_nobody_reads_them_on_a_terminal(
+    tuned: unmask.Tuned, tmp_path: Path, inside: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pairs.jsonl").write_text('{"sentence1": "the cat", "sentence2": "a cat"}\n')
+    redirected = inside("predict", tuned.path, tmp_path / "pairs.jsonl")
+    piped = inside("predict", tuned.path, stdin=(tmp_path / "pairs.jsonl").read_text())
+    asked = inside("predict", tuned.path, tmp_path / "pairs.jsonl", "--json")
+    assert json.loads(redirected.stdout)["text"] == "the cat"
+    assert redirected.stdout == piped.stdout == asked.stdout
+    written = inside("predict", tuned.path, tmp_path / "pairs.jsonl", "--out", tmp_path / "out.jsonl")
+    numbered = {"line": 1, **json.loads(asked.stdout)}
+    assert "{" not in written.stdout and json.loads((tmp_path / "out.jsonl").read_text()) == numbered
+    assert "{" not in inside("predict", tuned.path, "the cat", "a cat").stdout
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "{" not in inside("predict", tuned.path, tmp_path / "pairs.jsonl").stdout
 
 
 def test_the_score_of_a_cosine_is_on_the_line_through_the_held_out_pairs(
