@@ -17,7 +17,7 @@ from __future__ import annotations
 import gzip
 import json
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -86,12 +86,13 @@ CASES = {
 STARTS = ("pretrained", "scratch", "encoder")
 
 
-def run_cell(cell: Cell, data: Path) -> Figures:
+def run_cell(cell: Cell, data: Path, out: Path) -> Figures:
     """Tune with every seed; the figures of test by seed, and those of the baselines."""
-    with tempfile.TemporaryDirectory(prefix="tuning-") as folder:
-        if cell.case.test is not None:
+    if cell.case.test is not None:
+        with tempfile.TemporaryDirectory(prefix="tuning-") as folder:
             return tuned(cell, data, Path(folder))
-        runs = [folded(cell, data, Path(folder) / str(seed), seed) for seed in range(cell.seeds)]
+    one = replace(cell, seeds=1)
+    runs = [kept(out, f"{one.file}-{seed}", partial(folded, one, data, seed)) for seed in range(cell.seeds)]
     return {**runs[0], "values": [run["figure"]["value"] for run in runs]}
 
 
@@ -113,19 +114,19 @@ def tuned(cell: Cell, data: Path, folder: Path) -> Figures:
     }
 
 
-def folded(cell: Cell, data: Path, folder: Path, seed: int) -> Figures:
+def folded(cell: Cell, data: Path, seed: int) -> Figures:
     """The folds of `tune`, by which every example is judged once."""
     case, train = cell.case, data / cell.case.train
     options = {"options": {"head": case.head}} if case.head is not None else {}
     request = new_request({"model": cell.model, "train": train}, {**settings_of(cell), **options, "seed": seed})
     learnt, _ = TASKS[case.task].open(request)
     folds = learnt.folds(TASKS[case.task].folds(train))
-    runs = [run_tuning(folder / str(number), fold, part, request) for number, (fold, part) in enumerate(folds)]
-    return {
-        **figures_of(case, JUDGES[case.task].folds(runs)),
-        "steps": runs[0].run.steps,
-        "seconds": sum(run.run.seconds for run in runs),
-    }
+    with tempfile.TemporaryDirectory(prefix="tuning-") as folder:
+        places = [Path(folder) / str(number) for number in range(len(folds))]
+        runs = [run_tuning(place, *fold, request) for place, fold in zip(places, folds, strict=True)]
+        judged = JUDGES[case.task].folds(runs)
+    seconds = sum(run.run.seconds for run in runs)
+    return {**figures_of(case, judged), "steps": runs[0].run.steps, "seconds": seconds}
 
 
 def settings_of(cell: Cell) -> dict[str, Any]:
@@ -212,7 +213,7 @@ def main(
     cells = cells_of(run, encoder, data, only, seeds)
     part, parts = map(int, share.split("/"))
     for cell in () if report_only else cells[part - 1 :: parts]:
-        kept(out, cell.file, partial(run_cell, cell, data))
+        kept(out, cell.file, partial(run_cell, cell, data, out))
     known = {
         (cell.name, cell.start): kept(out, cell.file, dict) for cell in cells if (out / f"{cell.file}.json").exists()
     }
