@@ -7,6 +7,7 @@ import importlib
 import json
 import runpy
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +19,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
 from torch.utils.flop_counter import FlopCounterMode
 
+from unmask.pretraining.recipes import recipe_named
 from unmask.tokens.prepare import prepare
 from unmask.tokens.store.dataset import Dataset
 
@@ -37,6 +39,7 @@ SCRIPTS = (
     "limits",
     "live_view",
     "loader",
+    "long_runs",
     "long_texts",
     "memory",
     "overhead",
@@ -135,7 +138,6 @@ def test_theirs_is_given_its_faster_precision_and_ours_what_auto_chose(part) -> 
 
 def test_what_is_counted_before_the_first_step_is_counted_each_time(dataset: Dataset, part, tmp_path: Path) -> None:
     from unmask.pretraining.informed import kept_vectors
-    from unmask.pretraining.recipes import recipe_named
 
     module = part("time_to_loss")
     setting = module.Setting(
@@ -155,8 +157,6 @@ def test_what_is_counted_before_the_first_step_is_counted_each_time(dataset: Dat
 
 @pytest.mark.slow
 def test_a_trial_is_done_once_and_has_the_same_operations_as_others(dataset: Dataset, part, tmp_path: Path) -> None:
-    from unmask.pretraining.recipes import recipe_named
-
     module = part("equal_operations")
     trial = partial(module.Trial, data=dataset.path, share=2 / module.STEPS)
     one, other = trial(recipe=recipe_named("tiny")), trial(recipe=recipe_named("tiny", policy="word"))
@@ -256,3 +256,18 @@ def test_few_labels_are_learnt_three_ways_on_the_same_draws_and_differences_are_
         assert [line.split()[0] for line in said.splitlines()[1:]] == ["head", "pairs", "patterns"]
         assert said.count("to the head") == 2
     assert len(list((tmp_path / "out" / "few-2" / "draws").glob("*.json"))) == 6
+
+
+def test_an_alternative_of_a_long_run_changes_what_it_says_and_nothing_else(part) -> None:
+    long_runs = part("long_runs")
+    usual = recipe_named("mini")
+    assert long_runs.ALTERNATIVES["default"].recipe("mini") == usual
+    for name, alternative in long_runs.ALTERNATIVES.items():
+        changed = alternative.recipe("mini")
+        assert (changed == usual) == (name == "default"), name
+        tokens = round(1_800 / alternative.blocks) * changed.settings.tokens_a_step
+        assert tokens == 1_800 * usual.settings.tokens_a_step, name
+    windows = long_runs.ALTERNATIVES["windows-32"].recipe("mini")
+    assert windows.size.window == 32 and windows.settings == usual.settings
+    rates = long_runs.ALTERNATIVES["rates-double"].recipe("mini").settings.optimizing
+    assert rates == replace(usual.settings.optimizing, muon_lr=0.06, adamw_lr=0.006)
