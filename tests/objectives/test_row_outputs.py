@@ -126,4 +126,4 @@ def test_a_wider_and_deeper_model_keeps_the_inside_of_fewer_tokens() -> None:
         config = SimpleNamespace(num_hidden_layers=layers, hidden_size=width)
         return kept_tokens(SimpleNamespace(config=SimpleNamespace(get_text_config=lambda: config)))  # type: ignore[arg-type]
 
-    assert of(12, 768) == 8_192 and of(6, 384) == 4 * of(12, 768) and of(24, 1024) < of(12, 768)
+    assert of(12, 768) == 4_096 and of(6, 384) == 4 * of(12, 768) and of(24, 1024) < of(12, 768)

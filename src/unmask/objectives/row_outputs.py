@@ -23,7 +23,7 @@ from unmask.tokens.bucket import batches_by_length, rounded_width
 
 TOKENS = 16_384  # of a part at the most, padding among them, or one row
 FEWEST, PADDING = 4_096, 0.1  # from so many tokens on a part ends before so much of it would be padding
-KEPT = 8_192 * 12 * 768  # tokens, layers and width of what is kept inside: 8,192 tokens of a base-size model
+KEPT = 4_096 * 12 * 768  # tokens, layers and width of what is kept inside: 4,096 tokens of a base-size model, some 7 GB
 
 Rows = dict[str, Tensor]
 
