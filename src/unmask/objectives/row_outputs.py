@@ -48,7 +48,7 @@ class RowBatch(Protocol):
 
 
 def row_outputs(model: PreTrainedModel, batch: RowBatch, pick: Callable[[Any], Tensor]) -> Tensor:
-    """R … or R L …: what `pick` takes of the model's answer, in float32, for all rows; 0 behind a row's end."""
+    """R … or R L …: what `pick` takes of the model's answer, in float32; behind a row's end it says nothing."""
     arrays = {"input_ids": batch.ids, "attention_mask": batch.real, "token_type_ids": batch.types}
     known = {name: array for name, array in arrays.items() if array is not None}
     width = batch.ids.shape[1]
