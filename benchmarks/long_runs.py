@@ -2,13 +2,14 @@
 
     python benchmarks/long_runs.py data --out results                                # 1,800 steps each, then the table
     python benchmarks/long_runs.py data --out results --only default,windows-32      # some of them
-    python benchmarks/long_runs.py data --out results --steps 7200 --only default,blocks-64
+    python benchmarks/long_runs.py data --out results --steps 7200 --only default,blocks-double
     python benchmarks/long_runs.py data --out results --recipe small --steps 900 --only default
     python benchmarks/long_runs.py data --out results --report-only
 
 1,800 steps of mini are 15 minutes on two threads at half a second a step. Every alternative has its whole schedule, and
 as many tokens as the default: with half of the blocks twice the steps. Losses are on the fixed masks of everything that
-is held out, in float32. A run that is killed goes on from where it was, but for the one that averages.
+is held out, in float32. A run that is killed goes on from where it was, but for the one that averages; losses on the
+way are then those of its last sitting.
 """
 
 from __future__ import annotations

@@ -271,3 +271,26 @@ def test_an_alternative_of_a_long_run_changes_what_it_says_and_nothing_else(part
     assert windows.size.window == 32 and windows.settings == usual.settings
     rates = long_runs.ALTERNATIVES["rates-double"].recipe("mini").settings.optimizing
     assert rates == replace(usual.settings.optimizing, muon_lr=0.06, adamw_lr=0.006)
+
+
+@pytest.mark.slow
+def test_a_long_run_that_is_killed_goes_on_to_the_same_end(
+    dataset: Dataset, part, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = part("long_runs")
+    monkeypatch.setattr(module, "SAVED", 1)
+    run = module.LongRun(name="default", recipe="tiny", data=dataset.path, steps=4, seed=0, precision="float32")
+    whole = run.run(tmp_path / "whole")
+    save = module.Session.save
+
+    def killed(self, folder: Path, position, keep: int) -> None:
+        save(self, folder, position, keep)
+        if position.step == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(module.Session, "save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run.run(tmp_path / "killed")
+    monkeypatch.setattr(module.Session, "save", save)
+    again = run.run(tmp_path / "killed")
+    assert again["loss"] == whole["loss"] and [*again["on the way"]] == [3, 4] and not (tmp_path / "killed").exists()
