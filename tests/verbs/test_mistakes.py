@@ -77,6 +77,7 @@ def test_a_right_command_has_no_mistake() -> None:
     for line in (
         "pretrain data --out=run --batch_size 8 --minutes 1e-3 --resume --no-report",
         "fill run '-5 [MASK]' --targets a b --json",
+        "tune classify run train.jsonl --out tuned --lr 1e-4,3e-4 --seeds 3",
         "fill run -- '--is [MASK]'",
         "prepare --out data a.txt b.txt",
         "audit data --rate -0.1",

@@ -35,5 +35,7 @@ def test_options_are_read_from_the_signature() -> None:
     assert (options["texts"].several, options["texts"].required) == (True, False)
     assert (options["top"].kind, options["top"].default, options["top"].flags) == (int, 5, ("--top",))
     assert (options["targets"].kind, options["targets"].several) == (str, True)
+    rates = next(option for option in options_of(unmask.tune) if option.name == "lr")
+    assert rates.kind is str  # a number, or several
     cased = next(option for option in options_of(unmask.prepare) if option.name == "cased")
     assert cased.flags == ("--cased", "--no-cased")

@@ -102,7 +102,8 @@ def _taken(hint: Any) -> tuple[type, tuple[str, ...], bool]:
     if typing.get_origin(hint) in (UnionType, typing.Union):
         if Path in typing.get_args(hint):  # `Location`, or none
             return Path, (), False
-        hint = next(each for each in typing.get_args(hint) if each is not NoneType)
+        kinds = [each for each in typing.get_args(hint) if each is not NoneType]
+        hint = str if str in kinds else kinds[0]  # a number or a text, as 1e-4 or 1e-4,3e-4, is a text to begin with
     if typing.get_origin(hint) is tuple:
         kind, choices, _ = _taken(typing.get_args(hint)[0])
         return kind, choices, True

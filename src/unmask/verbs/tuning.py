@@ -46,7 +46,7 @@ def tune(
     label_field: str | None = None,
     group_field: str | None = None,
     start: Literal["pretrained", "scratch"] | None = None,
-    lr: float | str | None = None,
+    lr: str | float | None = None,
     seeds: int | None = None,
     folds: int | None = None,
     few: int | None = None,
@@ -210,7 +210,7 @@ def _tune_few(
     return tune_few(run, replace(plan, **asked), {**recorded, **places}, {**settings, **given}, resume=True)
 
 
-def _rates_of(lr: float | str | None) -> list[float]:
+def _rates_of(lr: str | float | None) -> list[float]:
     """The learning rates that are asked for."""
     try:
         return [] if lr is None else [float(rate) for rate in str(lr).split(",")]
