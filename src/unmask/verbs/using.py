@@ -76,6 +76,7 @@ def compare(
     length: str | int | None = None,
     batch_size: int | None = None,
     seed: int = 0,
+    paired: bool = False,
     resume: bool = False,
 ) -> Comparison | TunedComparison:
     """Measure and probe runs and recipes alike; or tuned runs, by what they answered.
@@ -85,7 +86,8 @@ def compare(
     from being compared is said. Ctrl-C saves; --resume goes on.
 
     Tuned runs that were judged on the same test set are compared example by example, with paired intervals and a
-    significance test: unmask compare A B, and nothing else.
+    significance test: unmask compare A B. Where both were tuned with --seeds, order, dropout and the drawn head are the
+    same for a seed, and the difference is given seed by seed too.
 
     Args:
         models: Runs, directories with a masked language model of transformers, or names on the hub (org/name, or
@@ -102,13 +104,16 @@ def compare(
         length: Tokens in a block: 128, or longer ones in the end, "128 until 0.9; 1024".
         batch_size: Blocks in a step.
         seed: Where the weights, the order of the blocks and the hidden positions come from.
+        paired: Of tuned runs: refuse those that share fewer than two seeds, and so cannot be compared seed by seed.
         resume: Go on with the comparison that is already there.
     """
     from unmask.models.locate import model_directory
     from unmask.tokens.store.manifest import read_manifest
 
     if data is None:
-        return _compare_tuned(models)
+        return _compare_tuned(models, paired)
+    if paired:
+        raise BadInput("--paired is of tuned runs: recipes share their order and masks by --seed; leave it out")
     read_manifest(Path(data))  # a wrong path is told before anything heavy is loaded
     check_writable(Path(out))
     for model in models:
@@ -132,7 +137,7 @@ def compare(
     )
 
 
-def _compare_tuned(models: tuple[Location, ...]) -> TunedComparison:
+def _compare_tuned(models: tuple[Location, ...], paired: bool) -> TunedComparison:
     """Tuned runs by their answers; of others it is said what they need."""
     from unmask.evaluation.tuned.comparison import compare_tuned, is_judged
 
@@ -146,7 +151,7 @@ def _compare_tuned(models: tuple[Location, ...]) -> TunedComparison:
             )
     if not runs:
         raise MissingOption("compare what? name runs, or --recipes, with --data; or two tuned runs")
-    return compare_tuned(runs)
+    return compare_tuned(runs, by_seed=paired)
 
 
 @verb

@@ -55,8 +55,12 @@ def test_over_seeds_that_both_share_the_interval_is_that_of_a_paired_t_and_narro
     figure, interval = difference.over_seeds.difference, ttest_rel(tests[1], tests[0]).confidence_interval()
     assert (figure.low, figure.high) == pytest.approx((interval.low, interval.high))
     assert difference.over_seeds.narrower is not None and difference.over_seeds.narrower > 3
-    (alone,) = compare_tuned([paths[0], judged_run(tmp_path / "c", [1.0, 0.0, 1.0])]).differences
+    assert compare_tuned(paths, by_seed=True).differences == (difference,)
+    seedless = judged_run(tmp_path / "c", [1.0, 0.0, 1.0])
+    (alone,) = compare_tuned([paths[0], seedless]).differences
     assert alone.over_seeds is None
+    with pytest.raises(BadInput, match=r"--paired: .*c and .*a share fewer than two seeds .*--seeds 3"):
+        unmask.compare(*paths[:1], seedless, paired=True)
 
 
 def test_chance_is_called_chance_as_often_as_it_should() -> None:
@@ -99,3 +103,5 @@ def test_the_command_compares_two_tuned_runs(
     assert told.returncode == 2 and told.stderr.startswith("unmask: --data is missing: models are compared on held-out")
     assert f"unmask compare {tmp_path} --data DATA" in told.stderr
     assert unmask.compare(*runs).differences[0].only_this == 1
+    told = inside("compare", *runs, "--data", tmp_path, "--paired")
+    assert told.returncode == 3 and "--paired is of tuned runs" in told.stderr

@@ -37,12 +37,18 @@ def is_judged(run: Path) -> bool:
     return (run / RESULT).is_file()
 
 
-def compare_tuned(runs: Sequence[Path]) -> TunedComparison:
-    """Compare runs on the test examples that all of them were judged on."""
+def compare_tuned(runs: Sequence[Path], *, by_seed: bool = False) -> TunedComparison:
+    """Compare runs on the test examples that all of them were judged on; `by_seed` refuses what cannot be paired so."""
     if len(runs) < 2:
         raise BadInput(f"{runs[0]}: compare it with what? name two tuned runs or more")
     results = [json.loads((run / RESULT).read_text(encoding="utf-8")) for run in runs]
     _check_alike(runs, results)
+    over_seeds = [seed_difference(result, results[0]) for result in results[1:]]
+    if by_seed and None in over_seeds:
+        raise BadInput(
+            f"--paired: {runs[over_seeds.index(None) + 1]} and {runs[0]} share fewer than two seeds that were judged "
+            "on test; tune both with --seeds 3"
+        )
     scores = _scores_of(runs)
     examples = np.arange(scores.shape[1])
     return TunedComparison(
@@ -56,11 +62,8 @@ def compare_tuned(runs: Sequence[Path]) -> TunedComparison:
             for run, result, own in zip(runs, results, scores, strict=True)
         ),
         differences=tuple(
-            replace(
-                _difference(runs[number], scores[number], runs[0], scores[0]),
-                over_seeds=seed_difference(results[number], results[0]),
-            )
-            for number in range(1, len(runs))
+            replace(_difference(run, own, runs[0], scores[0]), over_seeds=by_seeds)
+            for run, own, by_seeds in zip(runs[1:], scores[1:], over_seeds, strict=True)
         ),
     )
 
