@@ -13,7 +13,10 @@ import unmask
 ROOT = Path(unmask.__file__).parent
 LAYERS = [
     {"records", "results", "errors"},
-    {"progress", "files", "randomness", "quantities", "stages", "words", "task_batches", "network", "intervals"},
+    {
+        *("progress", "files", "randomness", "quantities", "stages", "words", "task_batches", "network", "intervals"),
+        "machine",
+    },
     {"runs"},
     {"corpus", "corruption"},
     {"tokens"},

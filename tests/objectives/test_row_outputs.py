@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
-from transformers import AutoModel, AutoModelForSequenceClassification, AutoModelForTokenClassification, PreTrainedModel
+from transformers import (
+    AutoModel,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    BertConfig,
+    BertModel,
+    PreTrainedModel,
+)
 
 from unmask.objectives import row_outputs as row_outputs_module
 from unmask.objectives.row_outputs import TOKENS, kept_tokens, row_outputs
@@ -121,9 +128,31 @@ def test_few_tokens_go_through_at_once_in_their_order(make_model: Callable[..., 
     assert len(passes) == 1 and np.array_equal(passes[0].numpy(), rows().ids)
 
 
-def test_a_wider_and_deeper_model_keeps_the_inside_of_fewer_tokens() -> None:
-    def of(layers: int, width: int) -> int:
-        config = SimpleNamespace(num_hidden_layers=layers, hidden_size=width)
-        return kept_tokens(SimpleNamespace(config=SimpleNamespace(get_text_config=lambda: config)))  # type: ignore[arg-type]
+def test_what_is_kept_changes_no_bit(make_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_outputs_module, "TOKENS", 64)
+    model, gradients = AutoModelForSequenceClassification.from_pretrained(make_model(), num_labels=2).train(), []
+    for kept in (0, 100, 10_000):
+        monkeypatch.setattr(row_outputs_module, "kept_tokens", lambda _, kept=kept: kept)
+        torch.manual_seed(0)  # of dropout
+        model.zero_grad()
+        row_outputs(model, rows(), lambda answer: answer.logits).square().sum().backward()
+        gradients.append([parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None])
+    for others in gradients[1:]:
+        assert all(torch.equal(one, other) for one, other in zip(gradients[0], others, strict=True))
 
-    assert of(12, 768) == 4_096 and of(6, 384) == 4 * of(12, 768) and of(24, 1024) < of(12, 768)
+
+def test_a_larger_model_keeps_the_inside_of_fewer_tokens_and_a_larger_machine_of_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def of(layers: int, width: int, memory: int, processes: int = 1) -> int:
+        monkeypatch.setattr(row_outputs_module, "memory_bytes", lambda: memory)
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
+        model = BertModel(
+            BertConfig(vocab_size=8, num_hidden_layers=layers, hidden_size=width, num_attention_heads=1), False
+        )
+        return kept_tokens(model)
+
+    assert of(2, 64, 2**30) == int(0.2 * 2**30) // (185 * 2 * 64)
+    assert of(1, 64, 2**30) == pytest.approx(2 * of(2, 64, 2**30), abs=1) and of(2, 128, 2**30) < of(2, 64, 2**30)
+    assert of(2, 64, 2**31) == pytest.approx(2 * of(2, 64, 2**30), abs=1)
+    assert of(2, 64, 2**31, processes=2) == of(2, 64, 2**30)

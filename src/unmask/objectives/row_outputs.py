@@ -1,12 +1,13 @@
 """What a model says of rows, computed in parts of like length: little of a part is padding, and all of them fit.
 
 In: a model and rows of tokens, padded at their ends. Out: what is taken of its answers, a row for each. The inside of
-the first parts is kept for the backward pass; where it would be more than a machine bears, as with the windows of long
-texts, that of the others is computed again.
+the first parts is kept for the backward pass; where it would be more than a fifth of the machine's memory, as with the
+windows of long texts, that of the others is computed again, to the same bits.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -17,13 +18,15 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 
+from unmask.machine import memory_bytes
 from unmask.objectives.objective import device_of
 from unmask.records import Integers
 from unmask.tokens.bucket import batches_by_length, rounded_width
 
 TOKENS = 16_384  # of a part at the most, padding among them, or one row
 FEWEST, PADDING = 4_096, 0.1  # from so many tokens on a part ends before so much of it would be padding
-KEPT = 4_096 * 12 * 768  # tokens, layers and width of what is kept inside: 4,096 tokens of a base-size model, some 7 GB
+INSIDE = 185  # bytes of a token in a layer, for each number of its width: 7 GB for 4,096 tokens of a base-size model
+SHARE = 0.2  # of the memory, for what is kept inside
 
 Rows = dict[str, Tensor]
 
@@ -91,6 +94,10 @@ def in_parts(
 
 
 def kept_tokens(model: PreTrainedModel) -> int:
-    """Tokens whose inside is kept for the backward pass: a small model has less in each."""
-    config = model.config.get_text_config()
-    return KEPT // (int(config.num_hidden_layers) * int(config.hidden_size))
+    """Tokens whose inside is kept for the backward pass: a small model has less in each, a large machine more room."""
+    device, config = device_of(model), model.config.get_text_config()
+    if device.type == "cuda":
+        memory = torch.cuda.get_device_properties(device).total_memory
+    else:  # which the processes of a machine share
+        memory = memory_bytes() // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    return int(SHARE * memory) // (INSIDE * int(config.num_hidden_layers) * int(config.hidden_size))

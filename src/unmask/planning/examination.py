@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from unmask.errors import BadInput
+from unmask.machine import memory_bytes
 from unmask.quantities import format_bytes
 from unmask.results import Examined, ExtraStatus, GpuStatus, LibraryStatus
 
@@ -62,7 +63,7 @@ def examine(folder: Path) -> Examined:
             libraries[name] = LibraryStatus(**{**vars(libraries[name]), "problem": f"cannot be loaded: {error}"})
     machine = outcomes["machine"]
     speeds = {name: outcomes[name]["speed"] for name in PRODUCTS if "speed" in outcomes[name]}
-    memory, memory_free = _memory()
+    memory, memory_free = memory_bytes(), _free_memory()
     examined = Examined(
         python=platform.python_version(),
         unmask=metadata.version(NAME),
@@ -124,15 +125,13 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _memory() -> tuple[int, int | None]:
-    """Bytes there are, and bytes that are free where the system says so."""
-    page = os.sysconf("SC_PAGE_SIZE")
+def _free_memory() -> int | None:
+    """Bytes that are free, where the system says so."""
     try:
         lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines())
-        free = int(lines["MemAvailable"].split()[0]) * 1024
+        return int(lines["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):  # no Linux
-        free = None
-    return page * os.sysconf("SC_PHYS_PAGES"), free
+        return None
 
 
 # trials, in a process of their own

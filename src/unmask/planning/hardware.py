@@ -14,6 +14,7 @@ from typing import NamedTuple
 import torch
 
 from unmask.errors import BadInput
+from unmask.machine import memory_bytes
 from unmask.results import ProductSpeed
 from unmask.training.machine.computing import Machine, machine_of
 from unmask.training.machine.fastest import product_speeds
@@ -153,7 +154,7 @@ def this_machine(precision: str = SINGLE) -> Hardware:
     return Hardware(
         name=f"this machine, {threads} thread{'' if threads == 1 else 's'}",
         devices=1,
-        memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        memory=memory_bytes(),
         peak=products[0].flops,
         precision=precision,
         processor=True,
