@@ -94,7 +94,6 @@ ELSEWHERE = {
     "tokens/collate.py": "objectives/ and models/test_inputs.py: what models make of batches",
     "tokens/store/sources.py": "tokens/test_adding.py: which files are new, and which have changed",
     "tokens/store/readme.py": "tokens/test_prepare.py: the README is right and its code runs",
-    "training/machine/allocator.py": "nobody: one call of the C library, which changes no number",
     "training/worker.py": "training/test_loader.py: real processes, killed on the way",
     "runs/lineage.py": "evaluation/tuned/test_leaks.py: the text of every run before",
     "task_batches.py": "objectives/ and tasks/: what models make of batches, and their parts",

@@ -21,6 +21,7 @@ from unmask.training import health
 from unmask.training.health import Recent
 from unmask.training.job import Source
 from unmask.training.loader import Loader
+from unmask.training.machine.allocator import give_back_when_full
 from unmask.training.machine.distributed import ALONE, World
 from unmask.training.machine.sharding import full_tensor
 from unmask.training.optimizer import Optimizer, Optimizing, lr_factor
@@ -102,6 +103,7 @@ def train(
             position = position.after(result, seconds)
             figures = figures_of(result, position, optimizer.settings, source, seconds)
             after_step(position, figures | {"waited": wait / seconds})
+            give_back_when_full()
             if not result.finite:
                 stop_if_hopeless(learner, position, source)
     return position
