@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unmask import machine
-from unmask.machine import memory_bytes
+from unmask.machine import memory_bytes, own_memory_bytes
 
 
 def test_memory_is_the_machines_or_what_a_container_may_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,3 +19,10 @@ def test_memory_is_the_machines_or_what_a_container_may_take(tmp_path: Path, mon
         if text is not None:
             limit.write_text(text)
         assert memory_bytes() == memory
+
+
+def test_processes_of_torchrun_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    assert own_memory_bytes() == memory_bytes()
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    assert own_memory_bytes() == memory_bytes() // 4

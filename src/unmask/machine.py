@@ -14,8 +14,13 @@ from pathlib import Path
 LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
+def own_memory_bytes() -> int:
+    """Bytes of memory for this process: its part, where torchrun has started several on the machine."""
+    return memory_bytes() // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+
+
 def memory_bytes() -> int:
-    """Bytes of memory that this process may take."""
+    """Bytes of memory that the processes of this machine may take."""
     return min([os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), *_limits()])
 
 

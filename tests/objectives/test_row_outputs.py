@@ -144,9 +144,8 @@ def test_what_is_kept_changes_no_bit(make_model: Callable[..., Path], monkeypatc
 def test_a_larger_model_keeps_the_inside_of_fewer_tokens_and_a_larger_machine_of_more(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def of(layers: int, width: int, memory: int, processes: int = 1) -> int:
-        monkeypatch.setattr(row_outputs_module, "memory_bytes", lambda: memory)
-        monkeypatch.setenv("LOCAL_WORLD_SIZE", str(processes))
+    def of(layers: int, width: int, memory: int) -> int:
+        monkeypatch.setattr(row_outputs_module, "own_memory_bytes", lambda: memory)
         model = BertModel(
             BertConfig(vocab_size=8, num_hidden_layers=layers, hidden_size=width, num_attention_heads=1), False
         )
@@ -155,4 +154,3 @@ def test_a_larger_model_keeps_the_inside_of_fewer_tokens_and_a_larger_machine_of
     assert of(2, 64, 2**30) == int(0.2 * 2**30) // (185 * 2 * 64)
     assert of(1, 64, 2**30) == pytest.approx(2 * of(2, 64, 2**30), abs=1) and of(2, 128, 2**30) < of(2, 64, 2**30)
     assert of(2, 64, 2**31) == pytest.approx(2 * of(2, 64, 2**30), abs=1)
-    assert of(2, 64, 2**31, processes=2) == of(2, 64, 2**30)

@@ -7,7 +7,6 @@ windows of long texts, that of the others is computed again, to the same bits.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -18,7 +17,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 
-from unmask.machine import memory_bytes
+from unmask.machine import own_memory_bytes
 from unmask.objectives.objective import device_of
 from unmask.records import Integers
 from unmask.tokens.bucket import batches_by_length, rounded_width
@@ -96,8 +95,6 @@ def in_parts(
 def kept_tokens(model: PreTrainedModel) -> int:
     """Tokens whose inside is kept for the backward pass: a small model has less in each, a large machine more room."""
     device, config = device_of(model), model.config.get_text_config()
-    if device.type == "cuda":
-        memory = torch.cuda.get_device_properties(device).total_memory
-    else:  # which the processes of a machine share
-        memory = memory_bytes() // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    on_gpu = device.type == "cuda"
+    memory = torch.cuda.get_device_properties(device).total_memory if on_gpu else own_memory_bytes()
     return int(SHARE * memory) // (INSIDE * int(config.num_hidden_layers) * int(config.hidden_size))

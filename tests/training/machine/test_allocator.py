@@ -13,7 +13,7 @@ import torch
 from unmask.training.machine import allocator
 from unmask.training.machine.allocator import give_back_when_full, keep_large_blocks, resident_bytes
 
-allocator.memory_bytes = lambda: int(sys.argv[1])
+allocator.own_memory_bytes = lambda: int(sys.argv[1])
 assert keep_large_blocks()
 before = resident_bytes()
 blocks = [torch.ones(2**20) for _ in range(100)]

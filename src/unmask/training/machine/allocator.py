@@ -14,11 +14,11 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from unmask.machine import memory_bytes
+from unmask.machine import own_memory_bytes
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 LARGEST = 2**31 - 1  # the thresholds are C ints
-FULL = 0.5  # of the memory, which the processes of a machine share
+FULL = 0.5  # of its part of the memory
 STATUS = Path("/proc/self/statm")  # pages: all, and those in memory
 
 
@@ -33,7 +33,7 @@ def keep_large_blocks() -> bool:
 def give_back_when_full() -> bool:
     """Give what is free back to the kernel if this process has more than its part of the memory; whether it did so."""
     library = _glibc()
-    if library is None or resident_bytes() <= FULL * memory_bytes() / int(os.environ.get("LOCAL_WORLD_SIZE", "1")):
+    if library is None or resident_bytes() <= FULL * own_memory_bytes():
         return False
     return bool(library.malloc_trim(0))
 
