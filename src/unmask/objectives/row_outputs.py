@@ -23,8 +23,10 @@ from unmask.records import Integers
 from unmask.tokens.bucket import batches_by_length, rounded_width
 
 TOKENS = 16_384  # of a part at the most, padding among them, or one row
+BYTES = 4_000_000_000  # and what the layers keep of it
 FEWEST, PADDING = 4_096, 0.1  # from so many tokens on a part ends before so much of it would be padding
-INSIDE = 185  # bytes of a token in a layer, for each number of its width: 7 GB for 4,096 tokens of a base-size model
+INSIDE = 74  # bytes kept of a token in a layer, for each number of its width, in float32
+WEIGHTS = 12  # and for each head and token that it attends to, where attention has dropout
 SHARE = 0.2  # of the memory, for what is kept inside
 
 Rows = dict[str, Tensor]
@@ -69,32 +71,39 @@ def in_parts(
     forward: Callable[[Rows], Tensor],
     *,
     tokens: int,
-    kept: int | None = None,
+    head: int = 0,
 ) -> Tensor:
     """R … in float32: what `forward` makes of all rows, in parts of so many tokens at the most; arrays are R L.
 
-    The inside of the first `kept` tokens is kept for the backward pass, by the size of the model where nobody says.
+    `head` is how many bytes are kept of a token outside the layers.
     """
     device = device_of(model)
     inputs = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
-    parts = list(batches_by_length(lengths, tokens=tokens, padding=PADDING, least=FEWEST))
+    tokens = min(tokens, BYTES // (token_bytes(model, rounded_width(int(lengths.max()))) + head))
+    parts = list(batches_by_length(lengths, tokens=tokens, padding=PADDING, least=min(FEWEST, tokens)))
     if len(parts) == 1:
         return forward(inputs).float()
-    room = kept_tokens(model) if kept is None else kept
-    made = []
+    room = kept_bytes(device)
+    made: list[Tensor] = []
     for numbers in parts:
         rows, width = torch.from_numpy(numbers).to(device), rounded_width(int(lengths[numbers].max()))
         part = {name: each[rows, :width] for name, each in inputs.items()}
-        room -= part["input_ids"].numel()
-        again = room < 0 and torch.is_grad_enabled()
+        room -= len(rows) * width * (token_bytes(model, width) + head)
+        is_last = len(made) == len(parts) - 1  # which the backward pass begins with: computed again it needs as much
+        again = room < 0 and torch.is_grad_enabled() and not is_last
         made.append(checkpoint(forward, part, use_reentrant=False) if again else forward(part))
     places = np.argsort(np.concatenate(parts), kind="stable")
     return torch.cat(made).float()[torch.from_numpy(places).to(device)]
 
 
-def kept_tokens(model: PreTrainedModel) -> int:
-    """Tokens whose inside is kept for the backward pass: a small model has less in each, a large machine more room."""
-    device, config = device_of(model), model.config.get_text_config()
+def kept_bytes(device: torch.device) -> int:
+    """How much may be kept for the backward pass."""
     on_gpu = device.type == "cuda"
-    memory = torch.cuda.get_device_properties(device).total_memory if on_gpu else own_memory_bytes()
-    return int(SHARE * memory) // (INSIDE * int(config.num_hidden_layers) * int(config.hidden_size))
+    return int(SHARE * (torch.cuda.get_device_properties(device).total_memory if on_gpu else own_memory_bytes()))
+
+
+def token_bytes(model: PreTrainedModel, width: int) -> int:
+    """What the layers keep of a token in a row of so many, at the most."""
+    config = model.config.get_text_config()
+    weights = WEIGHTS * int(config.num_attention_heads) * width
+    return int(config.num_hidden_layers) * (INSIDE * int(config.hidden_size) + weights)

@@ -31,7 +31,8 @@ QUERY_WEIGHT, DOCUMENT_WEIGHT = 5e-5, 3e-5  # λ, when they have risen
 RISING = 1 / 3  # of the run
 WATCHED = 1 / 2  # of the run, from where on a collapse stops it: a model may begin with many words
 NEARLY_ALL = 0.9  # of the vocabulary, from which on vectors are no longer sparse
-AT_ONCE = 1 << 25  # logits in a forward pass whose inside is kept
+AT_ONCE = 1 << 25  # logits in a forward pass
+LOGIT = 16  # bytes kept of each
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def word_weights(model: PreTrainedModel, batch: TextBatch) -> Tensor:
     """T V: the weight of every word of the vocabulary for each text, in float32; over windows the greatest."""
     vocabulary = int(model.config.get_text_config().vocab_size)
     tokens = max(1, AT_ONCE // vocabulary)
-    weights, owners = pooled_rows(model, batch, _greatest_weights, tokens=tokens, kept=tokens)
+    weights, owners = pooled_rows(model, batch, _greatest_weights, tokens=tokens, head=LOGIT * vocabulary)
     index = owners.unsqueeze(1).expand_as(weights)
     return weights.new_zeros(batch.texts, weights.shape[1]).scatter_reduce(0, index, weights, "amax")
 

@@ -28,7 +28,7 @@ def mean_vectors(model: PreTrainedModel, batch: TextBatch) -> Tensor:
 
 
 def pooled_rows(
-    model: PreTrainedModel, batch: TextBatch, pool: Pool, *, tokens: int = TOKENS, kept: int | None = None
+    model: PreTrainedModel, batch: TextBatch, pool: Pool, *, tokens: int = TOKENS, head: int = 0
 ) -> tuple[Tensor, Tensor]:
     """R K in float32, what `pool` makes of each row, and R, the text each row is of."""
     arrays = {"input_ids": batch.ids, "attention_mask": batch.real, "counted": batch.counted}
@@ -37,7 +37,7 @@ def pooled_rows(
         answer = model(input_ids=part["input_ids"], attention_mask=part["attention_mask"])
         return pool(answer, part["counted"])
 
-    made = in_parts(model, arrays, batch.real.sum(1), forward, tokens=tokens, kept=kept)
+    made = in_parts(model, arrays, batch.real.sum(1), forward, tokens=tokens, head=head)
     return made, torch.from_numpy(batch.owners).to(made.device)
 
 
