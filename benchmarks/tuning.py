@@ -9,14 +9,15 @@ Every cell is `unmask tune TASK` as it comes, but for the passes over the larges
 figure is that of test, with the interval of its examples, and with several seeds their mean and range. Where there is
 no test, it is that of the folds, whose model of all examples is left out. The questions of XQuAD all have an answer,
 and so have those that are learnt from here. `shared-data` has a folder for each data set; one that is not there is left
-out. What is there is not made again.
+out. What is there is not made again, and what was killed goes on.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-import tempfile
+import shutil
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -89,11 +90,21 @@ STARTS = ("pretrained", "scratch", "encoder")
 def run_cell(cell: Cell, data: Path, out: Path) -> Figures:
     """Tune with every seed; the figures of test by seed, and those of the baselines."""
     if cell.case.test is not None:
-        with tempfile.TemporaryDirectory(prefix="tuning-") as folder:
-            return tuned(cell, data, Path(folder))
+        return in_folder(out / f"{cell.file}.runs", partial(tuned, cell, data))
     one = replace(cell, seeds=1)
-    runs = [kept(out, f"{one.file}-{seed}", partial(folded, one, data, seed)) for seed in range(cell.seeds)]
+    runs = []
+    for seed in range(cell.seeds):
+        name = f"{one.file}-{seed}"
+        runs.append(kept(out, name, partial(in_folder, out / f"{name}.runs", partial(folded, one, data, seed))))
     return {**runs[0], "values": [run["figure"]["value"] for run in runs]}
+
+
+def in_folder(folder: Path, make: Callable[[Path], Figures]) -> Figures:
+    """What is made in a folder, which stays until it is made: what was killed goes on there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = make(folder)
+    shutil.rmtree(folder)
+    return made
 
 
 def tuned(cell: Cell, data: Path, folder: Path) -> Figures:
@@ -101,9 +112,10 @@ def tuned(cell: Cell, data: Path, folder: Path) -> Figures:
     case = cell.case
     train = answerable(data / case.train, folder) if case.answerable else data / case.train
     places = {name: data / place for name in ("dev", "test") if (place := getattr(case, name)) is not None}
-    result: Any = unmask.tune(
-        case.task, cell.model, train, out=folder / "run", **places, **settings_of(cell), seeds=cell.seeds
-    )
+    run = folder / "run"
+    begun = any((run / name).exists() for name in ("run.json", "trials.json"))
+    asked = {"resume": run} if begun else {"out": run, **places, **settings_of(cell), "seeds": cell.seeds}
+    result: Any = unmask.tune(case.task, *(() if begun else (cell.model, train)), **asked)
     figures = figures_of(case, result.test)
     return {
         **figures,
@@ -114,17 +126,19 @@ def tuned(cell: Cell, data: Path, folder: Path) -> Figures:
     }
 
 
-def folded(cell: Cell, data: Path, seed: int) -> Figures:
+def folded(cell: Cell, data: Path, seed: int, folder: Path) -> Figures:
     """The folds of `tune`, by which every example is judged once."""
     case, train = cell.case, data / cell.case.train
     options = {"options": {"head": case.head}} if case.head is not None else {}
     request = new_request({"model": cell.model, "train": train}, {**settings_of(cell), **options, "seed": seed})
     learnt, _ = TASKS[case.task].open(request)
     folds = learnt.folds(TASKS[case.task].folds(train))
-    with tempfile.TemporaryDirectory(prefix="tuning-") as folder:
-        places = [Path(folder) / str(number) for number in range(len(folds))]
-        runs = [run_tuning(place, *fold, request) for place, fold in zip(places, folds, strict=True)]
-        judged = JUDGES[case.task].folds(runs)
+    runs = []
+    for number, fold in enumerate(folds):
+        place = folder / str(number)
+        begun = (place / "run.json").exists()
+        runs.append(run_tuning(place, *fold, replace(request, resume=begun)))
+    judged = JUDGES[case.task].folds(runs)
     seconds = sum(run.run.seconds for run in runs)
     return {**figures_of(case, judged), "steps": runs[0].run.steps, "seconds": seconds}
 
