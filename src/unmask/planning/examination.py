@@ -129,7 +129,7 @@ def _free_memory() -> int | None:
     """Bytes that are free, where the system says so."""
     try:
         lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines())
-        return int(lines["MemAvailable"].split()[0]) * 1024
+        return min(int(lines["MemAvailable"].split()[0]) * 1024, memory_bytes())  # a host's may be more than there is
     except (OSError, KeyError, ValueError):  # no Linux
         return None
 
