@@ -76,6 +76,10 @@ def test_its_report_shows_the_trade_off_and_what_it_makes_of_the_domain(adapted:
         "bits a byte",
     ):
         assert said in page
+    heads = page[: page.index("<section>")]
+    kept = f"domain: loss of what is kept, {adapted.kept:.0%} of the way"
+    assert f"{adapted.domain.after.value:.3f}" in heads and kept in heads  # before what the last step came to
+    assert heads.index(kept) < heads.index("all that is held out, after the last step")
     assert {each.term for each in adapted.neighbours} & {"tenant", "landlord", "lease", "clause"}
     for fill in adapted.fills:
         assert "[MASK]" in fill.text and len(fill.before) == len(fill.after) == 3 and fill.text in page

@@ -29,6 +29,16 @@ def adapted_sections(history: History) -> str:
     return "".join(f"<section><h2>{escape(title)}</h2>{body}</section>" for title, body in _sections(history, adapted))
 
 
+def kept_figures(run: Path) -> Iterator[tuple[str, str]]:
+    """What the model of an adaptation is like, which is a mixture and not the end of the way; nothing of other runs."""
+    adapted = read_adapted(run)
+    if adapted is None or adapted["kept"] == 1:
+        return
+    for name, title in TITLES.items():
+        if isinstance(text := adapted.get(name), dict):
+            yield f"{text['after']['value']:.3f}", f"{title}: loss of what is kept, {adapted['kept']:.0%} of the way"
+
+
 def read_adapted(run: Path) -> Values | None:
     """What was measured of an adaptation, if this is one that is finished."""
     try:

@@ -15,7 +15,7 @@ from pathlib import Path
 from unmask.files import write_bytes, write_text
 from unmask.quantities import format_count, format_duration
 from unmask.results import FigureTitle, RunStatus
-from unmask.runs.adapted_report import adapted_sections
+from unmask.runs.adapted_report import adapted_sections, kept_figures
 from unmask.runs.commands import use_commands
 from unmask.runs.description import flatten_settings
 from unmask.runs.directory import FINAL
@@ -44,7 +44,7 @@ def render_page(history: History, svg: str, facts: Mapping[str, str]) -> str:
     name, settings = history.path.resolve().name, html_table(flatten_settings(shown))
     body = f"""<header><h1>{escape(name)}</h1><span class="state {escape(run.state)}">{escape(run.state)}</span>
 <span class="faint">{escape(run.recipe)} · {time.strftime("%Y-%m-%d %H:%M")}</span></header>
-{html_cards(_headline_figures(run))}
+{html_cards(_headline_figures(run, [*kept_figures(history.path)]))}
 <section>{svg}</section>
 <div class="two">
 <section><h2>What was trained, on what</h2>{html_table(_description_rows(history, facts))}</section>
@@ -56,8 +56,11 @@ def render_page(history: History, svg: str, facts: Mapping[str, str]) -> str:
     return html_page(name, body)
 
 
-def _headline_figures(run: RunStatus) -> Iterable[tuple[str, str]]:
+def _headline_figures(run: RunStatus, kept: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
+    """Those of the model that is kept first, where it is another than that of the last step."""
     measured, where = (run.final, "all that is held out") if run.final else (run.last, "a sample held out")
+    where = f"{where}, after the last step" if kept else where
+    yield from kept
     figures = {} if measured is None else measured.figures
     for title in run.titles:
         if title.name in figures:
