@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import BertConfig
 
 from unmask.objectives.classification import Classification, text_logits
 from unmask.task_batches import LabelledBatch
@@ -16,6 +17,8 @@ from unmask.task_batches import LabelledBatch
 
 class Fixed(torch.nn.Module):
     """Says for each row what its first id is the number of."""
+
+    config = BertConfig()
 
     def __init__(self, logits: list[list[float]]) -> None:
         super().__init__()

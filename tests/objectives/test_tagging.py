@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from transformers import BertConfig
 
 from unmask.objectives.tagging import Tagging
 from unmask.task_batches import TaggedBatch
@@ -16,6 +17,8 @@ from unmask.task_batches import TaggedBatch
 
 class Fixed(torch.nn.Module):
     """Says of each token what its id is the number of."""
+
+    config = BertConfig()
 
     def __init__(self) -> None:
         super().__init__()
