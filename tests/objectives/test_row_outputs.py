@@ -63,6 +63,14 @@ def keep(monkeypatch: pytest.MonkeyPatch, tokens: int) -> None:
     monkeypatch.setattr(row_outputs_module, "token_bytes", lambda *_: 1)
 
 
+def counting_model(path: Path) -> tuple[PreTrainedModel, list[int]]:
+    """A model, and how many tokens its first layer is given each time."""
+    model, seen = AutoModelForSequenceClassification.from_pretrained(path, num_labels=2).eval(), []
+    layer = model.base_model.encoder.layer[0]
+    layer.register_forward_pre_hook(lambda _, given: seen.append(given[0].shape[0] * given[0].shape[1]))
+    return model, seen
+
+
 def in_one(model: PreTrainedModel, batch: Any, pick: Callable[[Any], Tensor]) -> Tensor:
     """All rows in one forward pass, by transformers alone."""
     return pick(model(input_ids=torch.from_numpy(batch.ids), attention_mask=torch.from_numpy(batch.real)))
@@ -111,10 +119,7 @@ def test_vectors_of_parts_are_the_vectors(
 def test_little_of_a_part_is_padding_and_what_is_not_kept_is_computed_twice(
     make_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = AutoModelForSequenceClassification.from_pretrained(make_model(), num_labels=2).eval()
-    seen: list[int] = []
-    layer = model.base_model.encoder.layer[0]
-    layer.register_forward_pre_hook(lambda _, given: seen.append(given[0].shape[0] * given[0].shape[1]))
+    model, seen = counting_model(make_model())
     row_outputs(model, rows(), lambda answer: answer.logits).sum().backward()
     assert sum(seen) < 1.2 * sum(LENGTHS) < len(LENGTHS) * WIDTH and max(seen) <= 64
     once = sum(seen)
@@ -135,10 +140,7 @@ def test_little_of_a_part_is_padding_and_what_is_not_kept_is_computed_twice(
 def test_what_the_layers_keep_of_a_part_is_bounded(
     make_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = AutoModelForSequenceClassification.from_pretrained(make_model(), num_labels=2).eval()
-    seen: list[int] = []
-    layer = model.base_model.encoder.layer[0]
-    layer.register_forward_pre_hook(lambda _, given: seen.append(given[0].shape[0] * given[0].shape[1]))
+    model, seen = counting_model(make_model())
     monkeypatch.setattr(row_outputs_module, "BYTES", 100 * token_bytes(model, WIDTH))
     row_outputs(model, rows(), lambda answer: answer.logits)
     assert len(seen) > 1 and max(seen) <= 100
