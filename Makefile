@@ -10,11 +10,12 @@ unexport PYTHONDONTWRITEBYTECODE  # what is imported is compiled once, and not b
 demo: $(READY)
 	$(BIN)/unmask demo
 
+WORKERS := $(shell $(PYTHON) -c 'import os; print(os.cpu_count() + 1)')  # many tests wait for a process of their own
 CHROMIUM := $(shell command -v chromium chromium-browser google-chrome | head -n 1)
 
 test: lint
 	@test -n '$(CHROMIUM)' || echo 'the pages are not looked at: there is no chromium (Debian: apt-get install chromium)'
-	$(BIN)/pytest -n auto --dist loadfile --durations=10
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --durations=10
 
 lint: $(READY)
 	$(BIN)/ruff check .
