@@ -153,8 +153,8 @@ def test_few_tokens_go_through_at_once_in_their_order(make_model: Callable[..., 
     assert len(passes) == 1 and np.array_equal(passes[0].numpy(), rows().ids)
 
 
+@pytest.mark.usefixtures("small_parts")
 def test_what_is_kept_changes_no_bit(make_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_outputs_module, "TOKENS", 64)
     model, gradients = AutoModelForSequenceClassification.from_pretrained(make_model(), num_labels=2).train(), []
     for kept in (0, 100, 10_000):
         keep(monkeypatch, kept)

@@ -2,7 +2,7 @@
 
 In: a model and rows of tokens, padded at their ends. Out: what is taken of its answers, a row for each. The inside of
 the first parts is kept for the backward pass; where it would be more than a fifth of the machine's memory, as with the
-windows of long texts, that of the others is computed again, to the same bits.
+windows of long texts, that of the others but the last is computed again, to the same bits.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def in_parts(
     device = device_of(model)
     inputs = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
     tokens = min(tokens, BYTES // (token_bytes(model, rounded_width(int(lengths.max()))) + head))
-    parts = list(batches_by_length(lengths, tokens=tokens, padding=PADDING, least=min(FEWEST, tokens)))
+    parts = list(batches_by_length(lengths, tokens=tokens, padding=PADDING, least=FEWEST))
     if len(parts) == 1:
         return forward(inputs).float()
     room = kept_bytes(device)

@@ -31,7 +31,7 @@ def keep_large_blocks() -> bool:
 
 
 def give_back_when_full() -> bool:
-    """Give what is free back to the kernel if this process has more than its part of the memory; whether it did so."""
+    """Give what is free back to the kernel if this process has half of its memory or more; whether it did so."""
     library = _glibc()
     if library is None or resident_bytes() <= FULL * own_memory_bytes():
         return False
