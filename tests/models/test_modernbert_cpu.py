@@ -17,6 +17,7 @@ from transformers.models.modernbert import modeling_modernbert as theirs
 from unmask.models import kernels, modernbert_cpu
 from unmask.models.families.family import build_model
 from unmask.models.kernels import use_cpu_kernels
+from unmask.models.sparse import logits_at
 from unmask.records import Vocabulary
 
 VOCABULARY = Vocabulary(size=97, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
@@ -68,6 +69,33 @@ def test_states_and_gradients_are_those_of_transformers(inputs: dict[str, torch.
     torch.testing.assert_close(shorter, made, rtol=1e-5, atol=1e-6 * float(made.abs().max()))
     for name, gradient in gradients.items():
         torch.testing.assert_close(theirs[name], gradient, rtol=1e-4, atol=1e-5 * float(gradient.abs().max()), msg=name)
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+def test_at_predicted_positions_logits_and_gradients_are_those_of_transformers(recompute: bool) -> None:
+    predicted = torch.tensor([0, 3, 17, 40, 41, 119, 0])  # what fills a batch up stands there again
+    found = []
+    for model in pair():
+        light = isinstance(model.base_model.layers[-1], modernbert_cpu.LastFusedLayer)
+        if light and recompute:
+            model.train().gradient_checkpointing_enable({"use_reentrant": False})
+        everywhere = model(input_ids=IDS, attention_mask=SEEN).logits.flatten(0, 1)[predicted]
+        made = logits_at(model, predicted, input_ids=IDS, attention_mask=SEEN) if light else everywhere
+        made.square().sum().backward()
+        found.append((made.detach(), {name: each.grad for name, each in model.named_parameters()}))
+    (made, gradients), (shorter, ours) = found
+    torch.testing.assert_close(shorter, made, rtol=1e-5, atol=1e-6 * float(made.abs().max()))
+    for name, gradient in gradients.items():
+        torch.testing.assert_close(ours[name], gradient, rtol=1e-4, atol=1e-5 * float(gradient.abs().max()), msg=name)
+
+
+def test_behind_its_attention_the_last_layer_computes_what_is_predicted_alone() -> None:
+    model = pair()[1]
+    rows = []
+    for layer in model.base_model.layers:
+        layer.mlp.register_forward_hook(lambda _module, args, _output: rows.append(args[0].shape[:2].numel()))
+    logits_at(model, torch.tensor([5, 60, 61]), input_ids=IDS)
+    assert rows == [IDS.numel()] * (len(rows) - 1) + [3] and len(rows) > 1
 
 
 def test_in_bfloat16_gradients_stray_no_further_than_those_of_transformers() -> None:

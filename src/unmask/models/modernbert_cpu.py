@@ -7,7 +7,9 @@ transformers, written for compilers that fuse it, does a lot of that. Here
 - a number and its partner, by which a position turns them, lie side by side, so that one product of complex numbers
   turns them in place: the rows of the matrix that makes them are put in that order, which is a small copy;
 - the gate works on features × tokens instead of tokens × features: its two halves are whole pieces of memory then;
-- the last product of each half of a layer is added onto the states as it is made.
+- the last product of each half of a layer is added onto the states as it is made;
+- where only some positions are predicted, the last layer goes on after its attention with those alone: nothing else of
+  what it would compute is looked at.
 
 Where autocast asks for bfloat16, products and gates are computed in it, positions, attention and sums in float32.
 
@@ -57,18 +59,28 @@ def replace_layers(learner: Module) -> str | None:
 class FusedLayer(ModernBertEncoderLayer):
     """Transformers' layer: attention and feed-forward add to the states themselves."""
 
+    gathers_predicted = False  # whether its output is asked for at predicted positions alone
+
     def forward(  # type: ignore[override]
         self,
         hidden_states: Tensor,
         attention_mask: Tensor | None = None,
         position_embeddings: tuple[Tensor, Tensor] | None = None,
+        predicted: Tensor | None = None,
         **kwargs: Any,
     ) -> Tensor:
-        """B×L×D states."""
+        """B×L×D states; of the last layer 1×P×D, where flat positions are given that are predicted."""
         normalised = self.attn_norm(hidden_states)
-        states = self.attn(normalised, position_embeddings, attention_mask, residual=hidden_states, **kwargs)
+        kept = predicted if self.gathers_predicted else None
+        states = self.attn(normalised, position_embeddings, attention_mask, hidden_states, kept, **kwargs)
         output: Tensor = self.mlp(self.mlp_norm(states), residual=states)
         return output
+
+
+class LastFusedLayer(FusedLayer):
+    """The layer after which the head comes."""
+
+    gathers_predicted = True
 
 
 class ComplexRotary(ModernBertRotaryEmbedding):
@@ -98,9 +110,10 @@ class FusedAttention(ModernBertAttention):
         position_embeddings: tuple[Tensor, Tensor],
         attention_mask: Tensor | None,
         residual: Tensor,
+        predicted: Tensor | None,
         **kwargs: Any,
     ) -> Tensor:
-        """B×L×D states, added onto others."""
+        """B×L×D states, added onto others; 1×P×D where flat positions are given that alone are wanted."""
         query, key, value = RotaryQKV.apply(hidden_states, self.Wqkv.weight, *position_embeddings)  # type: ignore[no-untyped-call]
         with torch.autocast("cpu", enabled=False):  # torch's attention takes longer in bfloat16
             context, _ = ALL_ATTENTION_FUNCTIONS["sdpa"](
@@ -113,6 +126,8 @@ class FusedAttention(ModernBertAttention):
                 scaling=self.head_dim**-0.5,
                 **kwargs,
             )
+        if predicted is not None:
+            context, residual = (each.flatten(0, 1).index_select(0, predicted)[None] for each in (context, residual))
         if _drops(self.out_drop) or product_dtype() != torch.float32:
             output: Tensor = residual + self.out_drop(self.Wo(context.flatten(-2)))
             return output
@@ -178,7 +193,7 @@ def layers_differ(model: ModernBertModel) -> str | None:
         for module, replacement in _replaceable(model):
             if lacks := [name for name in replacement.attributes if not hasattr(module, name)]:
                 return f"{type(module).__name__} has no {lacks[0]}"
-            if type(module) not in (replacement.original, replacement.fused):
+            if type(module) not in (replacement.original, replacement.fused, LastFusedLayer):
                 return f"{type(module).__name__} is not {replacement.original.__name__}"
     except AttributeError as error:
         return str(error)
@@ -188,6 +203,7 @@ def layers_differ(model: ModernBertModel) -> str | None:
 def _replace(model: ModernBertModel) -> None:
     for module, replacement in _replaceable(model):
         module.__class__ = replacement.fused
+    model.layers[-1].__class__ = LastFusedLayer
 
 
 def _replaceable(model: ModernBertModel) -> list[tuple[Any, Replacement]]:
