@@ -47,7 +47,7 @@ class Alternative:
     """What is changed of a recipe."""
 
     settings: dict[str, Any] = field(default_factory=dict)
-    optimizing: dict[str, float] = field(default_factory=dict)
+    optimizing: dict[str, Any] = field(default_factory=dict)
     rates: tuple[float, float] = (1.0, 1.0)  # times those of Muon and of AdamW
     window: int | None = None
     blocks: float = 1.0  # times the blocks of a step; its steps are as many times fewer
@@ -66,20 +66,33 @@ class Alternative:
         return replace(usual, size=size, settings=replace(usual.settings, **changed))
 
 
+STABLE = {"full_steps": None}  # as high as ever until it falls to 0
+STRAIGHT = STABLE | {"decay": 0.95}  # from the end of the warm-up to 0
+BEFORE = STABLE | {"fall": "root", "decay": 0.25}  # the default before, at twice the rates
 ALTERNATIVES = {
     "default": Alternative(),
+    "before": Alternative(optimizing=BEFORE, rates=(2.0, 2.0)),
+    "before-decay-half": Alternative(optimizing=BEFORE | {"decay": 0.5}, rates=(2.0, 2.0)),
+    "before-decay-most": Alternative(optimizing=BEFORE | {"decay": 0.9}, rates=(2.0, 2.0)),
+    "stable": Alternative(optimizing=STABLE),
+    "sooner": Alternative(optimizing={"full_steps": 60}),
+    "straight": Alternative(optimizing=STRAIGHT),
+    "straight-rates-half": Alternative(optimizing=STRAIGHT, rates=(0.5, 0.5)),
+    "straight-rates-double": Alternative(optimizing=STRAIGHT, rates=(2.0, 2.0)),
+    "straight-muon-double": Alternative(optimizing=STRAIGHT, rates=(2.0, 1.0)),
+    "straight-adamw-double": Alternative(optimizing=STRAIGHT, rates=(1.0, 2.0)),
+    "rates-half": Alternative(rates=(0.5, 0.5)),
+    "muon-half": Alternative(rates=(0.5, 1.0)),
+    "adamw-half": Alternative(rates=(1.0, 0.5)),
+    "adamw-double": Alternative(rates=(1.0, 2.0)),
+    "momentum-0.95": Alternative(optimizing={"momentum": 0.95}),
     "windows-32": Alternative(window=32),
     "windows-128": Alternative(window=128),
     "blocks-half": Alternative(blocks=0.5),
     "blocks-double": Alternative(blocks=2.0),
-    "rates-half": Alternative(rates=(0.5, 0.5)),
-    "rates-double": Alternative(rates=(2.0, 2.0)),
-    "muon-half": Alternative(rates=(0.5, 1.0)),
-    "adamw-double": Alternative(rates=(1.0, 2.0)),
     "hidden-0.15": Alternative(settings={"rate": "0.15"}),
     "hidden-0.3": Alternative(settings={"rate": "0.3"}),
     "hidden-0.4-to-0.15": Alternative(settings={"rate": "linear 0.4 0.15"}),
-    "decay-half": Alternative(optimizing={"decay": 0.5}),
     "no-weight-decay": Alternative(optimizing={"weight_decay": 0.0}),
     "averaged": Alternative(optimizing={"decay": 0.05}, averages=True),
 }

@@ -56,13 +56,14 @@ from unmask.training.precision import AUTO
 
 RATES: dict[rival.Who, tuple[float, ...]] = {
     "plain": (2.5e-4, 5e-4, 1e-3, 2e-3),
-    "informed": (1e-3, 2e-3, 3e-3, 4e-3),
+    "informed": (1e-3, 1.5e-3, 2e-3, 3e-3),
 }
 STEPS: dict[rival.Who, tuple[int, int]] = {  # in 15 minutes and in 40 or 60, at the seconds a step took when quiet
     "plain": (1010, 2700),
     "informed": (924, 3696),
 }
 TRIED: dict[rival.Who, int] = {"plain": 3, "informed": 1}  # into how many parts of the short budget a rate's trial goes
+GUESSED: dict[rival.Who, float] = {"plain": 1 / 30, "informed": 1 / 4}  # of their steps, that ours is tried with first
 SEEDS = (0, 1, 2)
 VALIDATIONS, SAMPLE = 20, 16_384  # along a run of theirs, and the tokens of each; the final loss is over all
 CLOSE = 1.06  # the smallest budget is known within 6 %
@@ -153,7 +154,7 @@ def record(data: Path, plan: rival.Plan, name: str) -> Figures:
 
 def ours(setting: Setting) -> Iterator[tuple[Figures, Figures]]:
     """Each run of theirs with the smallest run of ours that ends as low."""
-    share = 1 / 30  # of their steps, to begin with; then what it was the last time
+    share = GUESSED[setting.who]
     for run in theirs(setting):
         steps, seed = run["plan"]["steps"], run["plan"]["seed"]
         with suppress(NotRecorded):

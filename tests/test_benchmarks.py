@@ -269,8 +269,10 @@ def test_an_alternative_of_a_long_run_changes_what_it_says_and_nothing_else(part
         assert tokens == 1_800 * usual.settings.tokens_a_step, name
     windows = long_runs.ALTERNATIVES["windows-32"].recipe("mini")
     assert windows.size.window == 32 and windows.settings == usual.settings
-    rates = long_runs.ALTERNATIVES["rates-double"].recipe("mini").settings.optimizing
-    assert rates == replace(usual.settings.optimizing, muon_lr=0.06, adamw_lr=0.006)
+    before = long_runs.ALTERNATIVES["before"].recipe("mini").settings.optimizing
+    assert before == replace(
+        usual.settings.optimizing, muon_lr=0.03, adamw_lr=0.003, decay=0.25, fall="root", full_steps=None
+    )
 
 
 @pytest.mark.slow

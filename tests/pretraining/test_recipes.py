@@ -65,7 +65,7 @@ def test_an_objective_that_does_not_train_the_family_is_one_line_with_those_it_t
 
 def test_a_kind_may_learn_slower_than_its_size_unless_rates_are_given() -> None:
     size, slower = recipe_named("mini").settings.optimizing, recipe_named("electra-mini").settings.optimizing
-    assert (slower.muon_lr, slower.adamw_lr) == (size.muon_lr / 3, size.adamw_lr / 3)
+    assert (slower.muon_lr, slower.adamw_lr) == (size.muon_lr / 1.5, size.adamw_lr / 1.5)
     assert recipe_named("electra-mini", optimizing=size).settings.optimizing == size
 
 

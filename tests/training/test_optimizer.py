@@ -1,4 +1,5 @@
 import math
+from itertools import product
 
 import pytest
 import torch
@@ -6,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmask.models.families.family import build_model
+from unmask.pretraining.settings import OPTIMIZING
 from unmask.records import Vocabulary
-from unmask.training.optimizer import NEWTON_SCHULZ, ROUNDS, Muon, Optimizer, Optimizing, lr_factor, orthogonalize
+from unmask.training.optimizer import NEWTON_SCHULZ, ROUNDS, Muon, Optimizer, Optimizing, orthogonalize
 
 VOCABULARY = Vocabulary(size=300, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
 
@@ -71,18 +73,27 @@ def test_matrices_of_the_layers_go_to_muon_and_everything_else_to_adamw() -> Non
     }
     every = [parameter for part in optimizer.parts for parameter in part.parameters]
     assert len(every) == len(set(every)) == len(list(model.parameters()))
-    assert {part.name: part.lr for part in optimizer.parts} == {"adamw": 3e-3, "muon": 3e-2}
+    assert {part.name: part.lr for part in optimizer.parts} == {"adamw": 1.5e-3, "muon": 1.5e-2}
 
 
-@given(st.integers(1, 10_000), st.floats(0, 0.3), st.floats(0.05, 0.7))
-def test_the_rate_is_never_zero_before_the_end(steps: int, warmup: float, decay: float) -> None:
+@given(st.integers(1, 10_000), st.floats(0, 0.3), st.floats(0.05, 0.7), st.sampled_from([None, 1, 60]))
+def test_the_rate_is_never_zero_before_the_end(steps: int, warmup: float, decay: float, full: int | None) -> None:
     ends = {0, steps - 1, round(steps * warmup), steps - round(steps * decay) - 1} & set(range(steps))
-    for step in ends:
-        assert 0 < lr_factor(step, steps, warmup, decay) <= 1
+    for fall, step in product(("linear", "root"), ends):
+        schedule = Optimizing(warmup=warmup, decay=decay, full_steps=full, fall=fall)
+        assert 0 < schedule.lr_factor(step, steps) <= 1
+
+
+def test_until_it_falls_to_0_the_rate_of_pretraining_is_that_of_a_longer_run() -> None:
+    short, long = ([OPTIMIZING.lr_factor(step, steps) for step in range(steps)] for steps in (1_000, 4_000))
+    assert OPTIMIZING.full_steps == 240
+    assert short[200:600] == long[200:600] and short[599] == pytest.approx(math.sqrt(240 / 600))
+    assert not OPTIMIZING.is_falling(599, 1_000) and OPTIMIZING.is_falling(600, 1_000)
+    assert short[600:] == sorted(short[600:], reverse=True) and short[-1] < 2e-3
 
 
 def test_the_rate_rises_a_tenth_stays_and_falls_over_three() -> None:
-    middle = [lr_factor(step, 1000, 0.1, 0.3) for step in range(1000)]
+    middle = [Optimizing(warmup=0.1, decay=0.3).lr_factor(step, 1000) for step in range(1000)]
     assert 0 < middle[0] < 0.02 and 0 < middle[-1] < 0.01
     assert middle[:100] == sorted(middle[:100]) and middle[700:] == sorted(middle[700:], reverse=True)
     assert set(middle[99:699]) == {1.0}

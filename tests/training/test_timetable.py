@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unmask.training.optimizer import lr_factor
+from unmask.training.optimizer import Optimizing
 from unmask.training.timetable import Timetable
 
 STEPS = st.integers(1, 3000)
@@ -62,9 +62,10 @@ def test_planning_again_leaves_what_is_done_as_it_was_and_never_jumps(timetable:
 @settings(deadline=None)
 @given(timetables())
 def test_the_learning_rate_rises_stays_and_ends_where_that_of_a_whole_run_ends(timetable: Timetable) -> None:
-    factors = [lr_factor(*timetable.at(step), 0.05, 0.25) for step in range(timetable.steps)]
+    schedule = Optimizing(warmup=0.05, decay=0.25)
+    factors = [schedule.lr_factor(*timetable.at(step)) for step in range(timetable.steps)]
     assert all(0 < factor <= 1 for factor in factors)
-    assert factors[-1] == lr_factor(timetable.steps - 1, timetable.steps, 0.05, 0.25)
+    assert factors[-1] == schedule.lr_factor(timetable.steps - 1, timetable.steps)
     for step, factor in enumerate(factors):
         _, steps = timetable.at(step)
         if 0.05 + 1 / steps < timetable.progress(step) < 0.75 - 2 / steps:

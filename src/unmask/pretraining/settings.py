@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from unmask.errors import BadInput, did_you_mean
 from unmask.pretraining.lengths import LengthSchedule, as_many_tokens, parse_lengths
@@ -27,6 +27,10 @@ INITS = {
 }
 
 
+# as much for 2 minutes as for a night: late steps are small in long runs (docs/performance.md has the trials)
+OPTIMIZING = Optimizing(full_steps=240, decay=0.4, fall="linear")
+
+
 @dataclass(frozen=True, kw_only=True)
 class PretrainSettings:
     """How a model is trained on text of which something is hidden."""
@@ -43,7 +47,7 @@ class PretrainSettings:
     init: str = "informed"  # what the model knows before the first step: one of `INITS`
     dropout: float = 0.0  # none for a single pass over the data
     skip_spikes: bool = False  # leave out steps whose loss or gradient is far above the ones before
-    optimizing: Optimizing = field(default_factory=Optimizing)
+    optimizing: Optimizing = OPTIMIZING
 
     def __post_init__(self) -> None:
         if self.init not in INITS:

@@ -39,6 +39,8 @@ MODEL, SHAPE = "model", "shape"
 CHECKPOINT_INDEX, CHECKPOINT_TENSORS = "checkpoint.json", ("model.safetensors", "optimizer.safetensors")
 LATER_SETTINGS = {  # that runs of earlier versions do not name, and what they had
     ("recipe", "settings", "optimizing", "layer_decay"): 1.0,
+    ("recipe", "settings", "optimizing", "full_steps"): None,
+    ("recipe", "settings", "optimizing", "fall"): "root",
 }
 FREE = (  # what may change when a run goes on, each with all that is below it; the run keeps what it was given last
     "computing.device",

@@ -24,7 +24,7 @@ from unmask.training.loader import Loader
 from unmask.training.machine.allocator import give_back_when_full
 from unmask.training.machine.distributed import ALONE, World
 from unmask.training.machine.sharding import full_tensor
-from unmask.training.optimizer import Optimizer, Optimizing, lr_factor
+from unmask.training.optimizer import Optimizer, Optimizing
 from unmask.training.precision import FLOAT32, Precision
 from unmask.training.step import StepOptions, StepResult, take_step
 
@@ -118,8 +118,7 @@ def figures_of(
         "loss": result.loss,
         **result.figures,
         **source.figures(result.tokens, result.predictions),
-        "lr": optimizing.adamw_lr
-        * lr_factor(*source.timetable.at(position.step - 1), optimizing.warmup, optimizing.decay),
+        "lr": optimizing.adamw_lr * optimizing.lr_factor(*source.timetable.at(position.step - 1)),
         "gradient_norm": result.gradient,
         "tokens": position.tokens,
         "tokens_per_second": result.tokens / seconds,

@@ -22,7 +22,6 @@ from unmask.training.interrupt import Interruption
 from unmask.training.job import Job
 from unmask.training.loop import Position
 from unmask.training.machine.distributed import World
-from unmask.training.optimizer import lr_factor
 from unmask.training.pacing import PARTS
 from unmask.training.session import Session
 
@@ -140,9 +139,7 @@ class Observer:
         """Keep the moment before the learning rate falls, once."""
         if not self.saving.stable or position.step >= self.timetable.steps or checkpoint.any_in(self.run.stable):
             return
-        place, steps = self.timetable.at(position.step)
-        settings = self.session.optimizer.settings
-        if lr_factor(place, steps, 0.0, settings.decay) < 1:
+        if self.session.optimizer.settings.is_falling(*self.timetable.at(position.step)):
             self.world.wait()  # nobody looks for it any more while it is written
             self.session.save(self.run.stable, position, 1, self.world)
 

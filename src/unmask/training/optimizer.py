@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product as pairs
 from math import sqrt
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -30,14 +31,16 @@ ROUNDS = 5
 class Optimizing:
     """Settings of the optimizer; a learning rate of 0 for Muon leaves every weight to AdamW."""
 
-    muon_lr: float = 3e-2  # of the matrices
+    muon_lr: float = 1.5e-2  # of the matrices
     momentum: float = 0.9
-    adamw_lr: float = 3e-3  # of embeddings, norms, biases and the head
+    adamw_lr: float = 1.5e-3  # of embeddings, norms, biases and the head
     betas: tuple[float, float] = (0.9, 0.98)
     weight_decay: float = 0.01
     clip: float = 1.0  # largest norm of the whole gradient
     warmup: float = 0.05  # part of the steps over which the rate rises
+    full_steps: int | None = None  # at the full rate, after which it falls with the root of the step; none: it stays
     decay: float = 0.25  # part of the steps over which it falls to 0
+    fall: Literal["linear", "root"] = "root"  # how it does so: evenly, or as 1 − √
     layer_decay: float = 1.0  # the rate of AdamW in a layer, as a share of that in the layer above it
 
     @property
@@ -45,22 +48,36 @@ class Optimizing:
         """By optimizer, those that are in use."""
         return {"muon": self.muon_lr, "adamw": self.adamw_lr} if self.muon_lr > 0 else {"adamw": self.adamw_lr}
 
+    def lr_factor(self, step: float, steps: int) -> float:
+        """The part of the full rates at a step: they rise, stay or fall slowly, and fall to 0 when the budget ends.
+
+        The slow fall depends on how many steps are done and not on how many there will be: a long run has small rates
+        late, a short one never gets there, and a run may be continued from before its last fall (Shen et al. 2024).
+
+        >>> stable, falling = Optimizing(decay=0.4), Optimizing(decay=0.4, full_steps=4, fall="linear")
+        >>> [round(stable.lr_factor(step, 10), 2) for step in range(10)]
+        [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.55, 0.37, 0.23, 0.11]
+        >>> [round(falling.lr_factor(step, 10), 2) for step in range(10)]
+        [1.0, 1.0, 1.0, 1.0, 0.89, 0.82, 0.6, 0.42, 0.27, 0.13]
+        """
+        rising = max(1, round(steps * self.warmup))
+        rise = min(1.0, (step + 1) / rising)
+        late = 1.0 if self.full_steps is None else min(1.0, sqrt(self.full_steps / (step + 1)))
+        fall = self._fallen(step, steps)
+        return rise * late * (1 - (sqrt(fall) if self.fall == "root" else fall))
+
+    def is_falling(self, step: float, steps: int) -> bool:
+        """Whether the rates are on their way to 0 at a step."""
+        return self._fallen(step, steps) > 0
+
+    def _fallen(self, step: float, steps: int) -> float:
+        """How far they are on it: 0 before, and 1 one step behind the last."""
+        falling = max(1, round(steps * self.decay))
+        return max(0, step + 1 - (steps - falling)) / (falling + 1)
+
     def slower(self, times: float) -> Optimizing:
         """The same with both learning rates divided."""
         return replace(self, muon_lr=self.muon_lr / times, adamw_lr=self.adamw_lr / times)
-
-
-def lr_factor(step: float, steps: int, warmup: float, decay: float) -> float:
-    """The part of the full learning rate at a step: warm-up, stable, then 1 − √ decay, 0 when the budget ends.
-
-    >>> [round(lr_factor(step, 10, warmup=0.2, decay=0.4), 2) for step in range(10)]
-    [0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 0.55, 0.37, 0.23, 0.11]
-    """
-    rising = max(1, round(steps * warmup))
-    falling = max(1, round(steps * decay))
-    rise = min(1.0, (step + 1) / rising)
-    fall = max(0, step + 1 - (steps - falling)) / (falling + 1)
-    return rise * (1 - sqrt(fall))
 
 
 def orthogonalize(matrices: Tensor) -> Tensor:
@@ -181,7 +198,7 @@ class Optimizer:
 
     def step(self, step: float, steps: int) -> None:
         """One step at the rate that this step has in a run of so many."""
-        factor = lr_factor(step, steps, self.settings.warmup, self.settings.decay)
+        factor = self.settings.lr_factor(step, steps)
         for part in self.parts:
             for group in part.optimizer.param_groups:
                 group["lr"] = part.lr * factor * group.get("scale", 1.0)
