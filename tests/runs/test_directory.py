@@ -113,7 +113,10 @@ def test_what_was_logged_after_a_step_the_end_a_stop_and_half_a_line_are_taken_b
 
 def test_a_run_of_a_version_that_did_not_know_a_setting_goes_on_with_what_it_had(tmp_path: Path) -> None:
     recipe = {"name": "mini", "settings": {"optimizing": {"clip": 1.0}}}
-    now = {"name": "mini", "settings": {"optimizing": {"clip": 1.0, "layer_decay": 1.0}}}
+    now = {
+        "name": "mini",
+        "settings": {"optimizing": {"clip": 1.0, "layer_decay": 1.0, "full_steps": None, "fall": "root"}},
+    }
     with open_run(tmp_path / "run", {**ASKED, "recipe": recipe}, resume=False) as run:
         describe_run(run, 5, 1)
     with open_run(tmp_path / "run", {**ASKED, "recipe": now}, resume=True) as run:

@@ -4,7 +4,8 @@ In: a recipe, and data or at least the size of a vocabulary. Out: counts that ar
 the learner is built on torch's meta device, where tensors have shapes and no content, and the recipe's own objective is
 run forward and backward on the run's own micro-batches, while the operations of every matrix product, the bytes of
 everything kept for backward and the kernels that a GPU would be given are counted. Where an objective has to look at
-numbers, a few rows are computed instead.
+numbers, a few rows are computed instead. Layers are transformers' own, as on a GPU: that the last one of a ModernBERT
+computes less on a CPU (`models.modernbert_cpu`) is left out of account, so that kinds can be given equal operations.
 """
 
 from __future__ import annotations
