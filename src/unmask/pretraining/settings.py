@@ -27,7 +27,7 @@ INITS = {
 }
 
 
-# as much for 2 minutes as for a night: late steps are small in long runs (docs/performance.md has the trials)
+# tried at mini for 400 and 1,600 steps (docs/performance.md): late steps are small in long runs
 OPTIMIZING = Optimizing(full_steps=240, decay=0.4, fall="linear")
 
 
