@@ -139,7 +139,8 @@ def test_requests_that_wait_are_answered_together_and_say_the_same(server: Any) 
     for answer in found:
         (one, *_), (other, *_) = answer["blanks"], alone[answer["text"]]["blanks"]
         assert [guess["token"] for guess in one] == [guess["token"] for guess in other]
-        assert [guess["probability"] for guess in one] == pytest.approx([guess["probability"] for guess in other])
+        expected = pytest.approx([guess["probability"] for guess in other], rel=1e-5)  # a row of a batch, and one alone
+        assert [guess["probability"] for guess in one] == expected
 
 
 def _metric(server: Any, name: str) -> float:
