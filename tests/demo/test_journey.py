@@ -16,6 +16,8 @@ from unmask import progress
 from unmask.corpus.read import builtin
 from unmask.records import Document
 from unmask.tokens.store.dataset import Dataset
+from unmask.training.machine.computing import FASTEST, device_for
+from unmask.training.machine.fastest import fastest_precision
 
 
 def made_up(taken: Callable[[int], None] = lambda count: None) -> Iterator[Document]:
@@ -53,4 +55,5 @@ def test_the_story_is_told_from_text_to_filled_blanks_over_what_was_there(
         assert any(head in text and tail in text for text in texts), "it is of what was held out"
         assert len(filled.blanks[0]) == 5
     assert told.trained.path == tmp_path / "demo" / "run" and not (told.trained.path / "old").exists()
+    assert told.trained.precision == fastest_precision(FASTEST, device_for("auto")), "as pretrain takes it"
     assert f"{told.prepared.tokens['train']:,}" in story and f"{told.evaluated.unigram_loss:.2f}" in story

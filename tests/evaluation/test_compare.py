@@ -24,7 +24,10 @@ from unmask.planning.cost import cost_of
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.recipes import recipe_named
 from unmask.results import Comparison, to_plain
+from unmask.runs.directory import read_description
 from unmask.training.budget import Budget
+from unmask.training.machine.computing import FASTEST, device_for
+from unmask.training.machine.fastest import fastest_precision
 
 NAMES = ("bert-tiny", "electra-tiny", "causal-tiny")
 Compares = Callable[..., Comparison]
@@ -58,6 +61,20 @@ def test_each_recipe_has_the_same_budget_and_what_is_defined_for_it(whole: Compa
         for probed in each.probes.values():
             assert probed.score.low <= probed.score.value <= probed.score.high
             assert probed.tested >= 20 and 0 <= probed.majority < 0.7
+
+
+def test_recipes_are_trained_in_the_precision_that_pretrain_would_take_and_it_is_told(whole: Comparison) -> None:
+    fastest = fastest_precision(FASTEST, device_for("auto"))
+    for each in whole.runs:
+        assert each.precision == fastest == read_description(each.run)["computing"]["precision"]
+
+
+def test_a_precision_that_is_asked_for_is_kept(run: Compares, tmp_path: Path) -> None:
+    (only,) = run(tmp_path / "out", ("bert-tiny",), precision="float32").runs
+    assert only.precision == "float32"
+    with pytest.raises(BadInput, match="--precision double: choose one of auto, float32"):
+        run(tmp_path / "other", ("bert-tiny",), precision="double")
+    assert not (tmp_path / "other").exists()
 
 
 def test_masked_figures_are_those_of_evaluate_on_the_part_that_restores(whole: Comparison, data: Path) -> None:

@@ -44,6 +44,8 @@ from unmask.tokens.store.dataset import Dataset
 from unmask.training import checkpoint
 from unmask.training.budget import Budget
 from unmask.training.interrupt import Interruption, interruptible
+from unmask.training.machine.computing import Computing
+from unmask.training.precision import AUTO
 from unmask.training.session import Session
 
 AGAIN = "the same command with --resume"
@@ -59,6 +61,7 @@ class Setting:
     length: int  # of the rows that tokens are hidden in
     tokenizer: str  # of those whose loss and accuracy compare
     questions: tuple[ProbeTask, ...]
+    computing: Computing  # of those that are trained
     ledger: Ledger
     interruption: Interruption
 
@@ -81,12 +84,14 @@ def compare(
     models: Sequence[Path] = (),
     flops: float | None = None,
     seed: int = 0,
+    precision: str = AUTO,
     probe_texts: Path | None = None,
     probe_tags: Path | None = None,
     resume: bool = False,
 ) -> Comparison:
     """Train recipes under one budget, of time, tokens or floating-point work; ask them and existing models the same."""
     check_comparison(recipes, models, budget, flops)
+    computing = Computing(precision=precision)  # a run keeps its own, so the ledger need not
     names = contender_names(models, taken=[recipe.name for recipe in recipes])
     dataset = Dataset.open(data)
     questions = probe_tasks(dataset, probe_texts, probe_tags)
@@ -104,7 +109,7 @@ def compare(
     length = min([HELD_OUT_LENGTH, *(contender.length for contender in contenders if contender.length)])
     tokenizer = common_tokenizer(contenders, dataset)
     with open_ledger(out, settings, resume=resume, flags=FLAGS) as ledger, interruptible() as interruption:
-        setting = Setting(dataset, out, length, tokenizer, questions, ledger, interruption)
+        setting = Setting(dataset, out, length, tokenizer, questions, computing, ledger, interruption)
         comparison = Comparison(
             path=out,
             data=data,
@@ -200,7 +205,7 @@ def compared_run(contender: Contender, setting: Setting) -> ComparedRun:
         tokens=tokens,
         seconds=seconds,
         tokens_per_second=tokens / max(1e-9, seconds) if tokens and seconds else None,
-        precision=contender.description.get("computing", {}).get("precision"),
+        precision=training.get("precision") or contender.description.get("computing", {}).get("precision"),
         same_tokenizer=same_tokenizer or masked is None,
         masked_loss=figure_from_json(by_token and by_token["loss"]),
         masked_accuracy=figure_from_json(by_token and by_token["accuracy"]),
@@ -223,6 +228,7 @@ def train(contender: Contender, setting: Setting) -> Any:
         budget,
         seed=pretraining.seed,
         resume=True,
+        computing=setting.computing,
         again=AGAIN,
     )
     return to_plain(asdict(trained))

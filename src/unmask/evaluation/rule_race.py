@@ -37,6 +37,7 @@ from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.load import save_tokenizer
 from unmask.tokens.tokenizer.train import train_tokenizer
 from unmask.training.budget import Budget
+from unmask.training.machine.computing import FASTEST
 from unmask.training.observer import Saving
 
 RECIPE = "tiny"
@@ -108,7 +109,12 @@ def race_rules(
             left = list(_texts_left(name, sample, held_out))
             data = _prepare_texts(left, folder / f"data{len(rows)}", folder / "tokenizer")
             trained = pretrain(
-                data, folder / f"run{len(rows)}", recipe_named(recipe), budget, saving=Saving(report=False)
+                data,
+                folder / f"run{len(rows)}",
+                recipe_named(recipe),
+                budget,
+                saving=Saving(report=False),
+                computing=FASTEST,
             )
             costs.append(_measure(trained.model, folder / "measured"))
             rows.append(

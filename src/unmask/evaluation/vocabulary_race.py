@@ -26,6 +26,7 @@ from unmask.tokens.prepare import prepare
 from unmask.tokens.store.dataset import Dataset
 from unmask.tokens.tokenizer.load import save_tokenizer
 from unmask.training.budget import Budget
+from unmask.training.machine.computing import FASTEST
 
 UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 MEASURED = 200_000  # held-out tokens that each model is measured on, at most
@@ -60,7 +61,7 @@ def race_sizes(dataset: Dataset, sizes: Sequence[int], seconds: float, **setting
             data = _encoded(dataset, tokenizer, folder)
             a_step = cost_of(Pretraining.of(Dataset.open(data), recipe)).a_step
             budget = Budget(minutes=seconds / 60) if work is None else Budget(steps=max(1, round(work / a_step)))
-            trained = pretrain(data, folder / "run", recipe, budget)
+            trained = pretrain(data, folder / "run", recipe, budget, computing=FASTEST)
             work = work or trained.steps * a_step
             measured = evaluate(trained.model, data, limit=MEASURED)
             rows.append(replace(row, bits_per_byte=measured.bits_per_byte, steps=trained.steps))

@@ -75,6 +75,7 @@ def compare(
     phrases: Location | None = None,
     length: str | int | None = None,
     batch_size: int | None = None,
+    precision: str = "auto",
     seed: int = 0,
     paired: bool = False,
     resume: bool = False,
@@ -103,6 +104,7 @@ def compare(
         phrases: A file with a phrase a line, for recipes that hide phrases; without it they are mined from the data.
         length: Tokens in a block: 128, or longer ones in the end, "128 until 0.9; 1024".
         batch_size: Blocks in a step.
+        precision: Of a recipe's products: float32, bfloat16, float16, or auto, which is what pretrain takes here.
         seed: Where the weights, the order of the blocks and the hidden positions come from.
         paired: Of tuned runs: refuse those that share fewer than two seeds, and so cannot be compared seed by seed.
         resume: Go on with the comparison that is already there.
@@ -130,6 +132,7 @@ def compare(
         Budget(minutes=minutes, tokens=tokens),
         models=[Path(model) for model in models],
         flops=flops,
+        precision=precision,
         probe_texts=None if probe_texts is None else Path(probe_texts),
         probe_tags=None if probe_tags is None else Path(probe_tags),
         seed=seed,

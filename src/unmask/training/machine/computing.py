@@ -60,6 +60,7 @@ class Computing:
 
 
 PLAIN = Computing()
+FASTEST = Computing(precision=AUTO)  # what a command takes where nothing is asked for
 
 
 @dataclass(frozen=True, kw_only=True)
