@@ -127,14 +127,7 @@ class LongRun:
         begun = None if alternative.averages else checkpoint.newest(folder)
         position = loop.Position() if begun is None else work.restore(begun)
         watch = Watch(work, folder, steps, averages=alternative.averages)
-        loop.train(
-            work.learner,
-            work.optimizer,
-            work.source,
-            position=position,
-            after_step=watch,
-            precision=work.precision,
-        )
+        sides.train(work, watch, position)
         watch.settle()
         figures = {name: value for name, value in work.measure(None, ALONE).items() if isinstance(value, float)}
         shutil.rmtree(folder, ignore_errors=True)

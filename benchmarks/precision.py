@@ -23,7 +23,6 @@ from turns import THREADS, Clock, Spread, race, ratios
 from unmask.pretraining.recipes import recipe_named
 from unmask.pretraining.settings import Recipe
 from unmask.tokens.store.dataset import Dataset
-from unmask.training import loop
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import Computing
 from unmask.training.machine.distributed import ALONE
@@ -37,15 +36,7 @@ def trained(data: Path, recipe: Recipe, steps: int, seed: int, precision: str) -
     """Train to the end, and measure."""
     keep_large_blocks()
     work = sides.session_of(Dataset.open(data), recipe, steps, Computing(precision=precision, device="cpu"), seed)
-    nothing = lambda _position, _figures: None  # noqa: E731
-    loop.train(
-        work.learner,
-        work.optimizer,
-        work.source,
-        position=loop.Position(),
-        after_step=nothing,
-        precision=work.precision,
-    )
+    sides.train(work)
     loss = work.measure(None, ALONE)["loss"]
     print(f"{recipe.name}, {precision}, seed {seed}: {steps} steps end at {loss:.4f}", flush=True)
     return {"recipe": recipe.name, "precision": precision, "seed": seed, "steps": steps, "loss": loss}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import rival
 import torch
@@ -12,6 +14,7 @@ from turns import Turn
 from unmask.pretraining.pretrain import Pretraining
 from unmask.pretraining.settings import Recipe
 from unmask.tokens.store.dataset import Dataset
+from unmask.training import loop
 from unmask.training.job import MicroBatch, micro_batches_of
 from unmask.training.machine.allocator import keep_large_blocks
 from unmask.training.machine.computing import PLAIN, Computing
@@ -53,6 +56,20 @@ def ours(
 def session_of(dataset: Dataset, recipe: Recipe, steps: int, computing: Computing = PLAIN, seed: int = 0) -> Session:
     """A recipe at its beginning, as a run has it in memory."""
     return Session.begin(Pretraining.of(dataset, recipe, seed).job(), steps, computing)
+
+
+def train(
+    work: Session, after_step: Callable[[loop.Position, Any], None] | None = None, position: loop.Position | None = None
+) -> None:
+    """A run to its end, from its beginning or from where it was, in the precision it has."""
+    loop.train(
+        work.learner,
+        work.optimizer,
+        work.source,
+        position=position or loop.Position(),
+        after_step=after_step or (lambda _position, _figures: None),
+        precision=work.precision,
+    )
 
 
 def step(work: Session, number: int) -> None:

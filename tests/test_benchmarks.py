@@ -27,6 +27,7 @@ FOLDER = Path(__file__).parent.parent / "benchmarks"
 SCRIPTS = (
     "ablation",
     "adapting",
+    "beginnings",
     "corpus",
     "embedding",
     "explaining",
@@ -296,3 +297,18 @@ def test_a_long_run_that_is_killed_goes_on_to_the_same_end(
     monkeypatch.setattr(module.Session, "save", save)
     again = run.run(tmp_path / "killed")
     assert again["loss"] == whole["loss"] and [*again["on the way"]] == [3, 4] and not (tmp_path / "killed").exists()
+
+
+def test_a_beginning_is_tried_once_with_constants_of_its_own_which_are_gone_afterwards(
+    dataset: Dataset, part, tmp_path: Path
+) -> None:
+    beginnings = part("beginnings")
+    usual = dict(beginnings.neighbours.STARTS), beginnings.cooccurrence.OFFSETS
+    losses = set()
+    for changes in ({}, {"heads": {"peak": 90.0}}, {"vectors": {"OFFSETS": {1: 1.0}}}, {"window": 4}):
+        trial = beginnings.Trial(recipe="tiny", steps=1, **changes)
+        recorded = trial.figures(dataset.path, tmp_path, "float32", recording=True)
+        assert trial.figures(dataset.path, tmp_path, "float32", recording=False) == recorded
+        losses.add(recorded[0]["loss"])
+    assert len(losses) == 4
+    assert (dict(beginnings.neighbours.STARTS), beginnings.cooccurrence.OFFSETS) == usual
