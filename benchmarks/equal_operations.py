@@ -1,7 +1,7 @@
 """Trials of recipes under equal operations, each trained, measured and probed once, by `unmask compare --flops`.
 
-In: a data directory, a recipe, a seed and a share of the budget, which is what 482 steps of the default kind take in
-this size: five minutes of mini on the machine that the number comes from. Out: what `compare` says of it, as JSON.
+In: a data directory, a recipe, a seed and a share of the budget, which is what 320 steps of the default kind take in
+this size: five minutes of mini in float32 on two cores. Out: what `compare` says of it, as JSON.
 A trial that is killed goes on where it was; one that is done is never done again.
 """
 
@@ -28,7 +28,7 @@ from unmask.tokens.store.dataset import Dataset
 from unmask.training.budget import Budget
 from unmask.training.machine.allocator import keep_large_blocks
 
-STEPS = 482  # of the default kind
+STEPS = 320  # of the default kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +65,7 @@ class Trial:
         final = summarize_run(read_history(run.run)).final
         own_loss = None if final is None else final.figures["loss"]
         figures = to_plain({"trial": asdict(self), "flops": operations, "own_loss": own_loss, **asdict(run)})
+        del figures["run"]  # which is gone
         shutil.rmtree(folder)
         gc.collect()  # models have cycles, and the next one wants their memory
         return figures
