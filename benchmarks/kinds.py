@@ -4,6 +4,7 @@
     python benchmarks/kinds.py data --out results --only electra         # one kind
     python benchmarks/kinds.py data --out results --way after            # as it is now, alone
     python benchmarks/kinds.py data --out results --report-only          # the tables of what is there
+    python benchmarks/kinds.py data --out results --report-only --plot docs/compare.png
     python benchmarks/kinds.py data --size tiny --share 0.02 --out trial # a quick try
 
 Every kind is trained twice: as its recipe was (`--init frequencies`, the learning rates and the schedule of then) and
@@ -30,9 +31,11 @@ from long_runs import BEFORE
 from recorded import Figures
 
 from unmask.errors import BadInput
+from unmask.evaluation.chart import draw_chart
 from unmask.objectives.curriculum import parse_curriculum
 from unmask.pretraining.recipes import KINDS, recipe_named
 from unmask.pretraining.settings import Recipe
+from unmask.results import ComparedRun, Comparison, Figure, Probed
 from unmask.tokens.held_out import HELD_OUT_LENGTH
 from unmask.tokens.store.dataset import Dataset
 
@@ -114,6 +117,37 @@ def report_detectors(found: Found) -> None:
                 print(f"| {kind} | {way} | {name} | {probe['majority']:.3f} | " + " | ".join(scores) + " |")
 
 
+def chart(found: Found, data: Path, seed: int) -> bytes:
+    """The picture that `unmask compare` draws, of every kind as it is, without how fast they were."""
+
+    def figure(value: Figures | None) -> Figure | None:
+        return None if value is None else Figure(**value)
+
+    runs = [
+        ComparedRun(
+            **{name: ways["after"][name] for name in ("recipe", "parameters", "steps", "tokens", "text_bound")},
+            name=kind,
+            run=Path(kind),
+            seconds=None,
+            tokens_per_second=None,
+            masked_loss=figure(ways["after"]["masked_loss"]),
+            masked_accuracy=figure(ways["after"]["masked_accuracy"]),
+            hidden_bits_per_byte=None,
+            text_bits_per_byte=figure(ways["after"]["text_bits_per_byte"]),
+            figures={},
+            probes={
+                name: Probed(**probe | {way: Figure(**probe[way]) for way in ("score", "untrained")})
+                for name, probe in ways["after"]["probes"].items()
+            },
+        )
+        for kind, ways in found.items()
+        if "after" in ways
+    ]
+    return draw_chart(
+        Comparison(path=data, data=data, budget={}, seed=seed, length=HELD_OUT_LENGTH, runs=tuple(runs), plot=data)
+    )
+
+
 def probe_names(found: Found) -> list[str]:
     """What was asked, in order."""
     return list(dict.fromkeys(name for ways in found.values() for run in ways.values() for name in run["probes"]))
@@ -129,6 +163,7 @@ def main(
     share: float = 1.0,
     seed: int = 0,
     report_only: bool = False,
+    plot: Path | None = None,
 ) -> None:
     """Train every kind as it was and as it is, and print what came of it."""
     out.mkdir(parents=True, exist_ok=True)
@@ -147,6 +182,8 @@ def main(
     length = min(HELD_OUT_LENGTH, recipe_named(size).settings.lengths.longest)
     report(found, unigram_loss(data, length))
     report_detectors({kind: ways for kind, ways in found.items() if detects(kind, size)})
+    if plot is not None:
+        plot.write_bytes(chart(found, data, seed))
 
 
 if __name__ == "__main__":
