@@ -232,3 +232,7 @@ def test_editors_and_type_checkers_see_the_signature_of_every_public_name(tmp_pa
         "Found 1 error in 1 file (checked 1 source file)",
     ]
     assert len(said) == len(names) + 2
+
+
+def test_what_is_loaded_when_it_is_asked_for_is_listed_too() -> None:
+    assert {"Collator", "load", "Model", "fill", "BadInput", "Figure"} <= {*dir(unmask)}

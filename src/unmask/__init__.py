@@ -41,6 +41,10 @@ if not _typing.TYPE_CHECKING:  # type checkers and editors take all names, with 
     }
     __all__ = ["__version__", *_HEAVY, *errors.__all__, *results.__all__, *verbs.__all__]
 
+    def __dir__() -> list[str]:
+        """All names, those that are loaded when they are asked for among them."""
+        return sorted({*globals(), *__all__})
+
     def __getattr__(name: str) -> object:
         """What is heavy, when it is asked for."""
         if name in _HEAVY:

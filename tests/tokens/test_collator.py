@@ -99,6 +99,18 @@ def test_lists_arrays_and_tensors_of_ids_are_the_same_to_it(tokenizer):
         assert collator([kind(row) for row in rows])["labels"].tolist() == expected
 
 
+@pytest.mark.parametrize(
+    ("example", "line"),
+    [
+        ("the old king", r'example 1 of the batch is a text: give its ids, tokenizer\(text\)\["input_ids"\]'),
+        ({"text": "the old king"}, "example 1 of the batch has no `input_ids`, only text"),
+    ],
+)
+def test_an_example_without_ids_is_named(tokenizer, example, line):
+    with pytest.raises(BadInput, match=line):
+        Collator(tokenizer)([*ids(tokenizer, 1), example])
+
+
 def test_an_example_may_bring_a_number_to_be_keyed_by(tokenizer):
     row, collator = ids(tokenizer)[0], Collator(tokenizer, rate=0.5)
     labels = [collator([{"input_ids": row, "number": number}])["labels"].tolist() for number in (1, 1, 2)]

@@ -55,7 +55,7 @@ def _test_sections(test: JudgedSimilarity, what: str) -> list[RenderableType]:
     lines = []
     if test.leaked and test.clean_spearman is not None:
         value, spread = with_interval(test.clean_spearman, ".3f")
-        lines.append(f"Without the {test.leaked:,} test pairs that leaked, Spearman is {value} ({spread}).")
+        lines.append(f"Without what leaked ({test.leaked:,}), Spearman is {value} ({spread}).")
     if test.empty:
         lines.append(f"{test.empty:,} test lines without text are left out.")
     if test.examples < FEW:

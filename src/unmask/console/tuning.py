@@ -131,7 +131,7 @@ def _notes(test: Judged) -> list[RenderableType]:
             f"Sets have the true label in them for {value} ({spread}) of the texts, {test.set_size:.2f} labels each."
         )
     if test.doubtful:
-        lines.append(f"{len(test.doubtful)} test labels are likely to be wrong themselves; they are in tuned.json.")
+        lines.append("Some test texts look like another label than theirs: read the doubtful ones in tuned.json.")
     if test.empty:
         lines.append(f"{test.empty:,} test lines without text are left out.")
     if test.examples < FEW:
@@ -149,7 +149,7 @@ def leak_notes(result: Tuned) -> list[RenderableType]:
     test = result.test
     if isinstance(test, Judged | JudgedTags | JudgedAnswers) and test.leaked and test.clean_headline is not None:
         value, spread = with_interval(test.clean_headline, ".1%")
-        lines.append(f"Without the {test.leaked:,} test texts that leaked, {test.headline_name} is {value} ({spread}).")
+        lines.append(f"Without what leaked ({test.leaked:,}), {test.headline_name} is {value} ({spread}).")
     if result.measured_before:
         times = "model has" if result.measured_before == 1 else "models have"
         lines.append(
@@ -171,7 +171,7 @@ def _overlap_line(overlap: Overlap) -> str | None:
         (overlap.runs, "by half of their runs of eight words or more"),
     )
     said = ", ".join(f"{count:,} {way}" for count, way in parts if count)
-    return f"Of {overlap.texts:,} {overlap.part} texts {said} in {where}." if said else None
+    return f"Already in {where}, of {overlap.texts:,} {overlap.part} texts: {said}." if said else None
 
 
 def draw_predicted(result: Predicted) -> RenderableType:

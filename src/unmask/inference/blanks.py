@@ -26,7 +26,6 @@ from unmask.tokens.tokenizer.encode import EncodedText, encode
 
 WORD_BLANK = "[MASK:word]"
 MISSPELT = re.compile(r"[\[<({]+\s*mask\s*(?::\s*\w*\s*)?[\])>}]+", re.IGNORECASE)
-FILE_NAME = re.compile(r"\S+\.(?:txt|jsonl|json|csv|tsv|md)")  # which somebody may have mistyped
 OTHERWISE = re.compile(r"_{2,}|[\[<({]+\s*blank\s*[\])>}]+", re.IGNORECASE)  # blanks elsewhere, or just text
 
 
@@ -89,8 +88,7 @@ def split_at_blanks(lm: LoadedModel, text: str) -> BlankText | BadInput:
     if wrong is not None:
         return BadInput(f"{wrong[0]} is not a blank here: write {spelling}, or {WORD_BLANK} for a whole word")
     if not found:
-        no_file = "no file of that name is here, and " if FILE_NAME.fullmatch(text.strip()) else ""
-        return BadInput(f"{no_file}there is no blank to fill: write {spelling} where a word is missing")
+        return BadInput(f"there is no blank to fill: write {spelling} where a word is missing")
     last = len(found)
     blanks = tuple(
         Blank(

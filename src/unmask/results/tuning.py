@@ -104,7 +104,7 @@ class Judged:
     labels: tuple[JudgedLabel, ...]
     confusions: tuple[Confusion, ...]  # the most frequent first; none of several labels
     errors: tuple[SureError, ...]  # the twenty surest
-    doubtful: tuple[SureError, ...] = ()  # examples whose own label is likely to be wrong
+    doubtful: tuple[SureError, ...] = ()  # the examples whose own label is the most doubtful, at most 20
     set_coverage: Figure | None = None  # texts whose label is in its set, where there are sets
     set_size: float | None = None  # labels in a set, on average
     chosen_by: str = "accuracy"  # the figure that chooses: accuracy or, of several labels, macro_f1

@@ -56,7 +56,7 @@ def _details(judged: Values) -> Iterator[tuple[str, str]]:
     if errors := judged.get("errors"):
         yield "The surest errors, to be read", _table(tuple(errors[0]), errors)
     if doubtful := judged.get("doubtful"):
-        yield "Labels that are likely to be wrong", _table(tuple(doubtful[0]), doubtful)
+        yield "Labels that may be wrong, to be read", _table(tuple(doubtful[0]), doubtful)
 
 
 def _is_figure(value: object) -> bool:

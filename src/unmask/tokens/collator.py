@@ -4,7 +4,8 @@ In: examples as lists of ids, or as dicts with `input_ids`. Out: a padded batch 
 predicted.
 
 An example is keyed by its own ids (or by its `number`), the seed and the epoch. So it is the same whatever the batch,
-the number of workers or the order; `Trainer(…, callbacks=[collator.each_epoch()])` makes it a fresh one each epoch.
+the number of workers or the order, until it is told of another epoch: `Trainer(…, callbacks=[collator.each_epoch()])`
+does so, and in a loop of one's own `collator.set_epoch(epoch)` before each pass over the `DataLoader`.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Collator:
         self.opens = _openers(tokenizer)
 
     def set_epoch(self, epoch: int) -> None:
-        """From now on the examples of this epoch."""
+        """From now on the examples of this epoch; worker processes that persist keep the epoch they were started in."""
         self.epoch = epoch
 
     def each_epoch(self) -> Any:
@@ -84,7 +85,7 @@ class Collator:
         """One batch."""
         if not examples:
             raise BadInput("a batch of no examples cannot be collated")
-        fields = [dict(example) if isinstance(example, Mapping) else {"input_ids": example} for example in examples]
+        fields = [_fields_of(number, example) for number, example in enumerate(examples)]
         blocks = self._blocks(fields)
         corrupted = self._corrupt(blocks)
         batch = _model_inputs(blocks, corrupted, in_place=self.masking.in_place())
@@ -166,6 +167,16 @@ class Collator:
                 )
             flags[run] = tokens.word_starts
         return flags
+
+
+def _fields_of(number: int, example: Example) -> dict[str, Any]:
+    """What an example of a batch has, its ids among it."""
+    fields = dict(example) if isinstance(example, Mapping) else {"input_ids": example}
+    if "input_ids" not in fields:
+        raise BadInput(f"example {number} of the batch has no `input_ids`, only {', '.join(map(str, fields))}")
+    if isinstance(fields["input_ids"], str):
+        raise BadInput(f'example {number} of the batch is a text: give its ids, tokenizer(text)["input_ids"]')
+    return fields
 
 
 def _openers(tokenizer: PreTrainedTokenizerFast) -> Flags | None:

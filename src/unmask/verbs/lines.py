@@ -15,6 +15,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -38,6 +39,7 @@ FILE_CHUNK = 1 << 19  # of a file: enough rows to put those of like length toget
 SHOWN = 20  # stretches of line numbers that are named for one reason
 JSON_LINES = (".jsonl", ".ndjson")
 TEXT_FIELD = "text"
+FILE_NAME = re.compile(r"\S+\.(?:txt|jsonl|ndjson|json|csv|tsv|md|conll|parquet)(?:\.gz)?")  # rather than a text
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,8 @@ def source_of(texts: Sequence[str], field: str | None = None, pair: str | None =
         return LineSource.of(None, field, pair)
     files = [text for text in texts if _is_file(text)]
     if not files:
+        if len(texts) == 1 and FILE_NAME.fullmatch(texts[0]):
+            raise BadInput(f"{texts[0]}: no file of that name is here; if it is a text, give it on standard input")
         return None
     if len(texts) > 1:
         raise BadInput(f"{files[0]}: is a file, and there is more than it; give one file, or texts")
@@ -178,7 +182,7 @@ def answer_lines(answer: Answer[Result], done: str, source: LineSource | None = 
     refusals.check()
     if not refusals.total:
         where = "standard input" if source is None or source.path is None else str(source.path)
-        raise BadInput(f"{where}: has no text in it, so nothing was {done}; give a text a line")
+        raise BadInput(f"{where}: has no text in it, so nothing was {done}; give a text, or a text a line")
 
 
 def _answered(

@@ -102,3 +102,13 @@ def test_planted_label_errors_are_doubted_and_right_labels_are_not() -> None:
     found = doubtful_labels("abc", examples, probabilities, np.eye(3)[labels] > 0)
     assert {error.line - 1 for error in found} == wrong
     assert all(error.said == ("abc"[own[error.line - 1]],) for error in found)
+
+
+def test_a_model_that_knows_little_doubts_no_label() -> None:
+    draw = np.random.default_rng(0)
+    labels = draw.integers(0, 2, 300)
+    likes = np.where(draw.random(300) < 0.65, labels, 1 - labels)  # right about two of three, and that sure of it
+    probabilities = np.full((300, 2), 0.35)
+    probabilities[np.arange(300), likes] = 0.65
+    examples = [LabelledText(n + 1, f"text {n}", None, ("ab"[label],)) for n, label in enumerate(labels)]
+    assert doubtful_labels("ab", examples, probabilities, np.eye(2)[labels] > 0) == []

@@ -28,6 +28,7 @@ from unmask.tasks.classify.learning import Classifying
 from unmask.tasks.tune import TunedRun
 
 ERRORS = 20  # the surest of them
+DOUBTED = 0.1  # the most probability that a label may have which is doubted
 CHUNK = 512  # texts that are asked about together
 LEAST = 1e-12  # of a probability, for its logarithm
 
@@ -157,18 +158,20 @@ def set_figures(card: ClassifyCard, probabilities: Reals, true: Flags, clusters:
 def doubtful_labels(
     labels: Sequence[str], examples: Sequence[LabelledText], probabilities: Reals, true: Flags
 ) -> list[SureError]:
-    """Examples that look like another label as surely as those of that label do: their own is likely to be wrong.
+    """Examples that look like another label as surely as those of that label do, and hardly like their own.
 
     Confident learning (Northcutt et al. 2021): a label is believed where its probability is at least the mean
-    probability of that label over the examples that have it.
+    probability of that label over the examples that have it. That is little where the model knows little, and its own
+    errors are most of what it would find; so a label is doubted only where it has at most a tenth of the probability.
     """
     own = true.argmax(1)
     usual = (probabilities * true).sum(0) / np.maximum(true.sum(0), 1)
     usual[true.sum(0) == 0] = np.inf
     believed = np.where(probabilities >= usual, probabilities, -1.0)
     likeliest = believed.argmax(1)
-    doubtful = (believed.max(1) > 0) & (likeliest != own)
-    gaps = probabilities.max(1) - probabilities[np.arange(len(own)), own]
+    of_own = probabilities[np.arange(len(own)), own]
+    doubtful = (believed.max(1) > 0) & (likeliest != own) & (of_own <= DOUBTED)
+    gaps = probabilities.max(1) - of_own
     found = np.flatnonzero(doubtful)
     return [
         SureError(
