@@ -72,11 +72,7 @@ def test_the_model_stands_beside_its_baselines_and_the_worst_labels_are_shown() 
     said = page(tuned(judged))
     flat = " ".join(said.split())
     assert "worst of 30 labels" in flat and "label 11 " in flat and "label 12 " not in flat
-    assert (
-        "majority" in flat
-        and "75.0% – 85.0%" in flat
-        and "Without what leaked (3), accuracy is 80.0%" in flat
-    )
+    assert "majority" in flat and "75.0% – 85.0%" in flat and "Without what leaked (3), accuracy is 80.0%" in flat
     assert "2 test lines without text" in flat and "Only 90 test texts" in flat and "differ by 3.1%" in flat
 
 

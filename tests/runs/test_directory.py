@@ -54,11 +54,14 @@ def test_nothing_is_written_where_something_else_is_and_a_free_place_is_named(
         pass
 
 
+@pytest.mark.parametrize("kind", ["pretrain", "tune classify"])
 @pytest.mark.parametrize("best", [False, True])
-def test_the_readme_lists_the_best_moment_only_where_it_is_kept(tmp_path: Path, best: bool) -> None:
-    with open_run(tmp_path / "run", ASKED | {"keeps_best": best}, resume=False):
+def test_the_readme_lists_what_a_run_of_its_kind_has(tmp_path: Path, best: bool, kind: str) -> None:
+    with open_run(tmp_path / "run", ASKED | {"keeps_best": best, "kind": kind}, resume=False):
         text = (tmp_path / "run" / "README.md").read_text(encoding="utf-8")
+    tuned = kind != "pretrain"
     assert ("`best/`" in text) == best and "`checkpoints/`" in text
+    assert [f"`{name}`" in text for name in ("tuned.json", "answers.jsonl", "shape/")] == [tuned, tuned, not tuned]
     left = tmp_path / "left"
     left.mkdir()
     (left / "README.md").write_text(text, encoding="utf-8")  # of a run that was killed before it had begun

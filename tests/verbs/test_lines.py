@@ -36,7 +36,10 @@ def test_a_file_that_is_not_there_is_no_text(name: str, tmp_path: Path) -> None:
     for out in (None, tmp_path / "out.jsonl"):
         with pytest.raises(BadInput, match=rf"^{name}: no file of that name is here; if it is a text, give it on"):
             list(answer_texts([name], lengths, done="measured", out=out))
-    assert letters_of(answer_texts([name, "others"], lengths, done="measured")) == [len(name), 6]  # of several it may be
+    assert letters_of(answer_texts([name, "others"], lengths, done="measured")) == [
+        len(name),
+        6,
+    ]  # of several it may be
     assert letters_of(answer_texts([f"see {name}"], lengths, done="measured")) == [len(name) + 4]
 
 

@@ -40,7 +40,7 @@ def draw_shown(shown: Shown, *, width: int = 80, colour: bool = True) -> Text:
     drawing.append(shown.policy, style="bold" if colour else "")
     drawing.append(f" · {share}" + (f" · t = {shown.time:.2f}" if shown.time is not None else "") + "\n")
     if not shown.hidden:
-        drawing.append("a short text may hide nothing in a draw: another --seed, or a higher --rate, shows more\n")
+        drawing.append("a short text may hide nothing in a draw: try another --seed or a higher --rate\n")
     for line in _token_lines(shown.pieces, width, colour):
         _draw_line(drawing, line, colour)
     if shown.answer:

@@ -130,7 +130,7 @@ def _draw_comparison(axes: Axes, panel: ComparisonPanel, names: dict[str, str], 
     axes.margins(x=0.2)  # a figure stands above its point, also above the outermost
     axes.xaxis.set_major_locator(MaxNLocator(4))
     if panel.percent:
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g}%"))
     axes.set_title(wrap_name(panel.title, TITLE_WIDTH), loc="left")
 
 

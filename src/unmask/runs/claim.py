@@ -31,13 +31,15 @@ class LongWork:
     name: str
     sign: str
     lock: str
-    readme: str = ""  # written before the sign
+    readme: str = ""  # written before the sign, or some of its lines
     stages: tuple[str, ...] = ()  # what may have been done here before it begins, which is kept
 
     def is_left_over(self, entry: Path) -> bool:
         """Whether this is of work that stopped before it had begun; a README of someone else is not."""
         if entry.name == "README.md":
-            return self.readme.startswith(entry.read_text(encoding="utf-8", errors="replace")) and bool(self.readme)
+            *whole, last = entry.read_text(encoding="utf-8", errors="replace").split("\n")
+            ours = self.readme.split("\n")
+            return bool(self.readme) and {*whole} <= {*ours} and any(line.startswith(last) for line in ours)
         writing = (f".{name}.writing" for name in (self.sign, *self.stages))
         return entry.name in (self.lock, *writing, *self.stages)
 

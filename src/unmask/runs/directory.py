@@ -67,13 +67,16 @@ README = """# A run of unmask
 | `metrics.jsonl` | a line for each logged step and each validation on what is held out |
 | `report.html`, `plot.png` | the run on one page: figures, curves, settings, how to use the model |
 | `checkpoints/` | the newest moments to go on from; `unmask runs RUN`, RUN being this directory, names the command |
-| `shape/` | of a model that fills blanks, all but its weights: `unmask fill RUN TEXT --step N` takes a checkpoint's |
 """
 BEST_ROW = "| `best/` | the best moment by the first figure of `run.json`, which `model/` is of |\n"
+SHAPE_ROW = "| `shape/` | the model without its weights: `unmask fill RUN TEXT --step N` takes those of a moment |\n"
+TUNED_ROWS = """| `tuned.json` | what came of it: figures with intervals, baselines, what had leaked, errors to read |
+| `answers.jsonl` | what it said of each test example, a line each; `unmask compare` sets two runs side by side |
+"""
 
 
 STAGES = ("adapting.json", "extension", "warming", "domain", "task")  # of an adaptation, before the run itself begins
-RUN = LongWork("run", DESCRIPTION, LOCK, README + BEST_ROW, STAGES)
+RUN = LongWork("run", DESCRIPTION, LOCK, README + SHAPE_ROW + TUNED_ROWS + BEST_ROW, STAGES)
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,8 @@ def open_run(
             yield _keep_changes(Run(path, before), request)
         else:
             with explain_disk_errors(path):
-                readme = README + (BEST_ROW if request.get("keeps_best") else "")
+                rows = TUNED_ROWS if request.get("kind", "").startswith("tune") else SHAPE_ROW
+                readme = README + rows + (BEST_ROW if request.get("keeps_best") else "")
                 (path / "README.md").write_text(readme, encoding="utf-8")
             with _cleared_unless_begun(path):
                 yield Run(path, request)
