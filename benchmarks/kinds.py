@@ -67,10 +67,10 @@ def detects(kind: str, size: str) -> bool:
     return "replaced" in objective.name
 
 
-def both(ways: dict[Way, Figures], cell: Callable[[Figures], float | None], form: str) -> str:
-    """A figure as it was before and as it is after, where it is defined."""
-    values = [cell(ways[way]) if way in ways else None for way in WAYS]
-    if values == [None, None]:
+def cells_of(ways: dict[Way, Figures], cell: Callable[[Figures], float | None], form: str, shown: list[Way]) -> str:
+    """A figure of each of the ways that are shown, where it is defined."""
+    values = [cell(ways[way]) if way in ways else None for way in shown]
+    if not any(value is not None for value in values):
         return "–"
     return " → ".join("–" if value is None else f"{value:{form}}" for value in values)
 
@@ -89,7 +89,8 @@ def report(found: Found, unigram: float) -> None:
     """All kinds in a table, before and after."""
     names = probe_names(found)
     heads = ["kind", "parameters", "steps", "masked loss", "accuracy", "bits per byte", "own loss", *names]
-    print(f"\n{WAYS[0]} → {WAYS[1]}; masked loss of frequencies alone {unigram:.3f}\n")
+    shown = [way for way in WAYS if any(way in ways for ways in found.values())]
+    print(f"\n{' → '.join(shown)}; masked loss of frequencies alone {unigram:.3f}\n")
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads))
     for kind, ways in found.items():
         any_way = next(iter(ways.values()))
@@ -98,11 +99,11 @@ def report(found: Found, unigram: float) -> None:
             kind,
             f"{any_way['parameters']:,}",
             f"{any_way['steps']:,}",
-            both(ways, value_of("masked_loss"), ".3f"),
-            both(ways, value_of("masked_accuracy"), ".1%"),
-            bound + both(ways, value_of("text_bits_per_byte"), ".3f"),
-            both(ways, lambda run: None if run["masked_loss"] else run["own_loss"], ".3f"),
-            *(both(ways, probe_of(name), ".3f") for name in names),
+            cells_of(ways, value_of("masked_loss"), ".3f", shown),
+            cells_of(ways, value_of("masked_accuracy"), ".1%", shown),
+            bound + cells_of(ways, value_of("text_bits_per_byte"), ".3f", shown),
+            cells_of(ways, lambda run: None if run["masked_loss"] else run["own_loss"], ".3f", shown),
+            *(cells_of(ways, probe_of(name), ".3f", shown) for name in names),
         ]
         print("| " + " | ".join(cells) + " |")
 

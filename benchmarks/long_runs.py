@@ -82,6 +82,7 @@ ALTERNATIVES = {
     "straight-muon-double": Alternative(optimizing=STRAIGHT, rates=(2.0, 1.0)),
     "straight-adamw-double": Alternative(optimizing=STRAIGHT, rates=(1.0, 2.0)),
     "rates-half": Alternative(rates=(0.5, 0.5)),
+    "rates-more": Alternative(rates=(1.5, 1.5)),
     "muon-half": Alternative(rates=(0.5, 1.0)),
     "adamw-half": Alternative(rates=(1.0, 0.5)),
     "adamw-double": Alternative(rates=(1.0, 2.0)),
