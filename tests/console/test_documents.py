@@ -44,7 +44,7 @@ def test_every_count_has_words_and_a_reason_without_them_is_its_own_word() -> No
         "documents held out to measure on": 7,
     }
     assert [*rule_rows(prepared)] == [
-        ("changed by c4-javascript", "1,000", ""),
+        ("changed by the rule c4-javascript", "1,000", ""),
         ("languages told", "2", "en 9, de 1"),
         ("held-out items", "6", "3 are too short"),
         ("documents touched by one", "2", "8 words in a row"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from unmask.runs.tuned_report import tuned_sections
+from unmask.runs.tuned_report import judged_figures, tuned_sections
 
 FIGURE = {"value": 0.8, "low": 0.75, "high": None}
 
@@ -35,6 +35,20 @@ def test_figures_stand_beside_baselines_and_confusions_are_a_picture(tmp_path: P
         "3",
         "4",
     }
+
+
+def test_the_page_heads_with_what_nothing_was_chosen_by(tmp_path: Path) -> None:
+    macro = {"value": 0.7, "low": None, "high": None}
+    for chosen, said in (
+        ("accuracy", ("0.800", "accuracy on test examples")),
+        ("macro_f1", ("0.700", "macro f1 on test examples")),
+    ):
+        sections(tmp_path, {"test": {"accuracy": FIGURE | {"low": None}, "macro_f1": macro, "chosen_by": chosen}})
+        assert [*judged_figures(tmp_path)] == [said]
+    sections(tmp_path, {"folds": {"ndcg": {"value": 0.4, "low": 0.3, "high": 0.5}}})
+    assert [*judged_figures(tmp_path)] == [("0.400", "ndcg by folds (0.300–0.500)")]
+    sections(tmp_path, {"test": None})
+    assert [*judged_figures(tmp_path)] == []
 
 
 def test_what_is_not_there_or_cannot_be_read_adds_nothing(tmp_path: Path) -> None:

@@ -43,6 +43,13 @@ def test_a_file_that_is_not_there_is_no_text(name: str, tmp_path: Path) -> None:
     assert letters_of(answer_texts([f"see {name}"], lengths, done="measured")) == [len(name) + 4]
 
 
+def test_a_binary_file_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "weights.txt"
+    file.write_bytes(bytes(range(256)) * 40)
+    with pytest.raises(BadInput, match=r"weights\.txt: is no text in UTF-8: there are zero bytes in it"):
+        list(answer_texts([str(file)], lengths, done="measured"))
+
+
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
     file = tmp_path / "texts.jsonl"

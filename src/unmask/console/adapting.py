@@ -80,7 +80,7 @@ def _neighbours(result: Adapted) -> RenderableType:
 
 
 def _words(words: tuple[str, ...]) -> str:
-    return ", ".join(words[:3])
+    return " · ".join(words[:3])  # a comma may be one of them
 
 
 def _likeness(result: Adapted) -> RenderableType:

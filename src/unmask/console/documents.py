@@ -59,7 +59,7 @@ def document_counts(prepared: Prepared) -> Iterator[tuple[str, int]]:
 def rule_rows(prepared: Prepared) -> Iterator[tuple[str, str, str]]:
     """What rules changed and told, and how much of held-out items was there; each with what is to be said of it."""
     changed = list(prepared.changed.items())[:MOST_RULES]
-    yield from ((f"changed by {rule}", f"{count:,}", "") for rule, count in changed)
+    yield from ((f"changed by the rule {rule}", f"{count:,}", "") for rule, count in changed)
     if prepared.languages_told:
         yield "languages told", f"{len(prepared.languages_told):,}", spell_counts(prepared.languages_told, 3)
     if (leak := prepared.decontaminated) is not None:

@@ -78,7 +78,7 @@ def _changes(adapted: Values) -> str:
 
 
 def _listed(words: Sequence[str]) -> str:
-    return ", ".join(words)
+    return " · ".join(words)  # a comma may be one of them
 
 
 def _spelt(figure: Values) -> str:

@@ -22,7 +22,7 @@ from unmask.runs.directory import FINAL
 from unmask.runs.fills_report import fills_section
 from unmask.runs.history import HELD_OUT, History, Line, read_history, summarize_run
 from unmask.runs.page import html_cards, html_heads, html_page, html_table
-from unmask.runs.tuned_report import tuned_sections
+from unmask.runs.tuned_report import judged_figures, tuned_sections
 
 PLOT, PAGE = "plot.png", "report.html"
 
@@ -44,7 +44,7 @@ def render_page(history: History, svg: str, facts: Mapping[str, str]) -> str:
     name, settings = history.path.resolve().name, html_table(flatten_settings(shown))
     body = f"""<header><h1>{escape(name)}</h1><span class="state {escape(run.state)}">{escape(run.state)}</span>
 <span class="faint">{escape(run.recipe)} · {time.strftime("%Y-%m-%d %H:%M")}</span></header>
-{html_cards(_headline_figures(run, [*kept_figures(history.path)]))}
+{html_cards([*judged_figures(history.path), *_headline_figures(run, [*kept_figures(history.path)])])}
 <section>{svg}</section>
 <div class="two">
 <section><h2>What was trained, on what</h2>{html_table(_description_rows(history, facts))}</section>

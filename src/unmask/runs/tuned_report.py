@@ -25,13 +25,30 @@ Values = Mapping[str, Any]
 
 def tuned_sections(run: Path) -> str:
     """The sections of a run that was tuned and judged; nothing of any other."""
+    sections = _sections(run, _read_tuned(run))
+    return "".join(f"<section><h2>{escape(title)}</h2>{body}</section>" for title, body in sections)
+
+
+def judged_figures(run: Path) -> Iterator[tuple[str, str]]:
+    """What the page of a tuned run heads with: what it is worth on examples that nothing was chosen by."""
+    tuned = _read_tuned(run)
+    for name, where in (("test", "on test examples"), ("folds", "by folds")):
+        judged = tuned.get(name)
+        if isinstance(judged, dict):
+            figures = {figure: value for figure, value in judged.items() if _is_figure(value)}
+            headline = judged.get("chosen_by") if judged.get("chosen_by") in figures else next(iter(figures), None)
+            if headline is not None:
+                value, _, interval = _spelt(figures[headline]).partition(" ")
+                yield value, f"{headline.replace('_', ' ')} {where} {interval}".rstrip()
+
+
+def _read_tuned(run: Path) -> Values:
+    """What came of a tuning; nothing where nothing was judged."""
     try:
         tuned = json.loads((run / RESULT).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return ""
-    if not isinstance(tuned, dict):
-        return ""
-    return "".join(f"<section><h2>{escape(title)}</h2>{body}</section>" for title, body in _sections(run, tuned))
+        return {}
+    return tuned if isinstance(tuned, dict) else {}
 
 
 def _sections(run: Path, tuned: Values) -> Iterator[tuple[str, str]]:

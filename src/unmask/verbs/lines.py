@@ -66,6 +66,8 @@ class LineSource:
         total = None if self.path.suffix == ".gz" else self.path.stat().st_size
         with task("Reading", total=total) as step, _open_binary(self.path) as file:
             for lines in _available_lines(file.read, FILE_CHUNK):
+                if any(b"\0" in line for _, line in lines):
+                    raise BadInput(f"{self.path}: is no text in UTF-8: there are zero bytes in it, as in binary files")
                 yield lines
                 step(sum(len(line) + 1 for _, line in lines))
 
