@@ -63,6 +63,18 @@ def test_each_recipe_has_the_same_budget_and_what_is_defined_for_it(whole: Compa
             assert probed.tested >= 20 and 0 <= probed.majority < 0.7
 
 
+def test_losses_on_the_same_masks_are_compared_document_by_document(whole: Comparison) -> None:
+    bert, electra, causal = whole.runs
+    assert bert.beyond_first is None and causal.beyond_first is None
+    assert bert.masked_loss is not None and electra.masked_loss is not None and electra.beyond_first is not None
+    beyond = electra.beyond_first
+    assert beyond.value == pytest.approx(electra.masked_loss.value - bert.masked_loss.value)
+    assert beyond.low < beyond.value < beyond.high
+    told = (whole.path / "README.md").read_text()
+    assert "| beside bert-tiny, on the same tokens | masked loss |\n" in told
+    assert f"\n| electra-tiny | {beyond.value:+.3f} (" in told
+
+
 def test_recipes_are_trained_in_the_precision_that_pretrain_would_take_and_it_is_told(whole: Comparison) -> None:
     fastest = fastest_precision(FASTEST, device_for("auto"))
     for each in whole.runs:
@@ -125,14 +137,14 @@ def test_stopped_in_the_second_recipe_it_goes_on_without_the_first(
         assert trained[2:] == ["GPT2LMHeadModel"]
         run(out, names, resume=True)
         assert len(trained) == 3
-    assert [_timeless(each) for each in again.runs] == [_timeless(each) for each in whole.runs[1:]]
+    assert [_by_itself(each) for each in again.runs] == [_by_itself(each) for each in whole.runs[1:]]
     with pytest.raises(Refused, match="cannot go on: --seed: the comparison has 0, asked for 1"):
         run(out, names, resume=True, seed=1)
 
 
-def _timeless(compared_run: object) -> dict[str, object]:
-    clock = {"seconds", "tokens_per_second", "run"}
-    return {name: value for name, value in to_plain(asdict(compared_run)).items() if name not in clock}  # type: ignore[call-overload]
+def _by_itself(compared_run: object) -> dict[str, object]:
+    other = {"seconds", "tokens_per_second", "run", "beyond_first"}  # of the clock, the place and the others
+    return {name: value for name, value in to_plain(asdict(compared_run)).items() if name not in other}  # type: ignore[call-overload]
 
 
 def test_asked_to_stop_between_two_measurements_it_stops_there(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from math import log
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from unmask.console.pages import draw_result
 from unmask.corpus.rules.request import RuleRequest
 from unmask.errors import BadInput
 from unmask.evaluation import rule_race
-from unmask.evaluation.rule_race import ALL_RULES, NO_RULES, DocumentCosts, race_rules
+from unmask.evaluation.rule_race import ALL_RULES, NO_RULES, race_rules
 
 WORDS = ("the", "ship", "and", "cat", "of", "winter", "that", "river", "with", "stone", "have", "bread", "be", "to")
 
@@ -51,13 +50,6 @@ def test_models_with_and_without_rules_are_measured_on_the_same_documents_with_i
     Console(width=80, no_color=True).print(draw_result(tried))
     page = capsys.readouterr().out
     assert "trained with" in page and "documents that all rules keep" in page and f"{paired.value:+.3f}" in page
-
-
-def test_a_difference_is_taken_document_by_document() -> None:
-    hard, tokens = np.array([9.0, 2.0, 5.0, 1.0]), np.full(4, 10.0)
-    model, other = DocumentCosts(hard * log(2), tokens, 0.5), DocumentCosts((hard + 1) * log(2), tokens, 0.5)
-    beyond = other.beyond(model)  # a bit of ten tokens more in each document: nothing is uncertain in that
-    assert (beyond.value, beyond.low, beyond.high) == pytest.approx((0.05, 0.05, 0.05))
 
 
 def test_too_little_to_measure_on_is_one_line_before_anything_is_trained(

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.markup import escape
 
 from unmask.errors import BadInput, MissingOption
@@ -28,6 +29,7 @@ from unmask.evaluation.contenders import (
     untrained_encoder,
     weights_digest,
 )
+from unmask.evaluation.document_costs import DocumentCosts
 from unmask.evaluation.ledger import Ledger, open_ledger
 from unmask.evaluation.likelihood import bits_per_byte
 from unmask.evaluation.probes import majority_score, probe_score
@@ -116,7 +118,7 @@ def compare(
             budget={name: value for name, value in settings["budget"].items() if value is not None},
             seed=seed,
             length=length,
-            runs=tuple(compared_run(contender, setting) for contender in contenders),
+            runs=beside_the_first([(contender, compared_run(contender, setting)) for contender in contenders], setting),
             plot=out / "compare.png",
         )
         comparison = replace(comparison, notes=tuple(comparison_notes(comparison)))
@@ -217,6 +219,19 @@ def compared_run(contender: Contender, setting: Setting) -> ComparedRun:
     )
 
 
+def beside_the_first(runs: Sequence[tuple[Contender, ComparedRun]], setting: Setting) -> tuple[ComparedRun, ...]:
+    """Each with its masked loss beyond that of the first that has one: the masks are the same, so they are paired."""
+    costs: dict[str, DocumentCosts] = {}
+    for contender, run in runs:
+        if run.masked_loss is not None:
+            masked = setting.once(contender, "masks", lambda contender=contender: mask_figures(contender, setting))
+            if "documents" in masked:  # what an earlier version has found out has none
+                costs[run.name] = DocumentCosts(*(np.array(masked["documents"][name]) for name in ("nats", "tokens")))
+    first = next(iter(costs.values()), None)
+    beyond = {name: cost.beyond(first) for name, cost in costs.items() if first is not None and cost is not first}
+    return tuple(replace(run, beyond_first=beyond.get(run.name)) for _, run in runs)
+
+
 def train(contender: Contender, setting: Setting) -> Any:
     """Train a recipe, or go on where it was stopped."""
     pretraining, budget = contender.pretraining, contender.budget
@@ -237,8 +252,15 @@ def train(contender: Contender, setting: Setting) -> Any:
 def mask_figures(contender: Contender, setting: Setting) -> dict[str, Any]:
     """What it makes of the fixed masks."""
     assert contender.masked is not None
-    result = intrinsic.evaluate(contender.masked, setting.dataset.path, length=setting.length)
-    return {"loss": asdict(result.loss), "accuracy": asdict(result.top1), "bits_per_byte": asdict(result.bits_per_byte)}
+    tokens: list[intrinsic.RestoredTokens] = []
+    result = intrinsic.evaluate(contender.masked, setting.dataset.path, length=setting.length, on_tokens=tokens.append)
+    costs = DocumentCosts.of(tokens[0])
+    return {
+        "loss": asdict(result.loss),
+        "accuracy": asdict(result.top1),
+        "bits_per_byte": asdict(result.bits_per_byte),
+        "documents": {"nats": costs.nats.tolist(), "tokens": costs.tokens.tolist()},
+    }
 
 
 def likelihood(contender: Contender, steps: int | None) -> dict[str, float] | None:

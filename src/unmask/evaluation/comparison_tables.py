@@ -50,6 +50,12 @@ def comparison_tables(result: Comparison) -> Iterator[tuple[tuple[str, ...], lis
             for run in runs
         ],
     )
+    if any(run.beyond_first for run in runs):
+        reference = next(run.name for run in runs if run.masked_loss is not None)
+        yield (
+            (f"beside {reference}, on the same tokens", "masked loss"),
+            [(run.name, _figure_cell(run.beyond_first, "+.3f")) for run in runs if run.beyond_first],
+        )
     if not all(run.same_tokenizer for run in runs):
         yield (
             ("whatever the tokenizer", "hidden, bits a byte"),

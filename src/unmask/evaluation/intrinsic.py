@@ -85,13 +85,15 @@ def evaluate(
     batch: int = 8192,
     consistency: bool = False,
     plot: Path | None = None,
+    on_tokens: Callable[[RestoredTokens], None] | None = None,
 ) -> Evaluated:
     """Measure a masked language model on the held-out documents of a data directory.
 
     Bits per byte are the bits a hidden token costs over the bytes of text a token stands for, so that models
     with different tokenizers compare (an uncased one is spared the capitals). `limit` takes an even sample of
     about so many tokens; `batch` is the number of tokens in a forward pass and changes nothing but the speed.
-    `consistency` asks in several orders too; `plot` is where the reliability diagram is drawn.
+    `consistency` asks in several orders too; `plot` is where the reliability diagram is drawn; `on_tokens` is given
+    what came of each hidden token.
     """
     if not 0 < rate <= 1:
         raise BadInput(f"--rate {rate}: give a fraction above 0, at most 1")
@@ -106,6 +108,8 @@ def evaluate(
     text = encode_documents(lm, dataset.texts("valid"), word_ranks(sample))
     examples = HeldOutSet.of(text, lm.vocabulary, length=length, rate=rate, seed=seed)
     tokens = restore_hidden(lm, examples, text, limit, batch)
+    if on_tokens is not None:
+        on_tokens(tokens)
     counts = _training_counts(lm, dataset, sample)
     evaluated = summarize_tokens(model, data, tokens, counts, len(text.ids) / text.bytes)
     groups = dataset.document_groups("valid")

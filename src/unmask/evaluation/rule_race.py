@@ -23,14 +23,15 @@ from unmask.corpus.engines.engine import Engine
 from unmask.corpus.rules.request import RuleRequest, try_request
 from unmask.corpus.split import by_digest
 from unmask.errors import BadInput
+from unmask.evaluation.document_costs import DocumentCosts
 from unmask.evaluation.intrinsic import bits_per_byte, encode_documents, restore_hidden
-from unmask.intervals import difference_figure, ratio_figure
+from unmask.intervals import ratio_figure
 from unmask.models.load import load_model
 from unmask.pretraining.pretrain import pretrain
 from unmask.pretraining.recipes import recipe_named
 from unmask.progress import task
-from unmask.records import Document, Flags, Reals
-from unmask.results import Figure, RulesTried, TrainedSample
+from unmask.records import Document, Flags
+from unmask.results import RulesTried, TrainedSample
 from unmask.tokens.held_out import HeldOutSet
 from unmask.tokens.prepare import prepare
 from unmask.tokens.store.dataset import Dataset
@@ -59,27 +60,6 @@ class _Judged:
     before: str
     after: str  # what rules for lines leave of it
     drops: frozenset[str]  # the rules that would drop it
-
-
-@dataclass(frozen=True)
-class DocumentCosts:
-    """What the hidden tokens of each held-out document cost a model."""
-
-    nats: Reals  # D
-    tokens: Reals  # D, hidden
-    tokens_per_byte: float  # of all of the text
-
-    def beyond(self, other: DocumentCosts) -> Figure:
-        """How much more a byte costs than it does another model, on the same documents.
-
-        A document that is hard for one is hard for the other, and that cancels: the interval is much narrower than
-        two of their own would make it.
-        """
-        return self.per_byte(difference_figure((self.nats, self.tokens), (other.nats, other.tokens)))
-
-    def per_byte(self, nats: Figure) -> Figure:
-        """Bits of a byte, of nats of a token."""
-        return bits_per_byte(nats, self.tokens_per_byte)
 
 
 def race_rules(
@@ -116,30 +96,28 @@ def race_rules(
                 saving=Saving(report=False),
                 computing=FASTEST,
             )
-            costs.append(_measure(trained.model, folder / "measured"))
+            cost, tokens_per_byte = _measure(trained.model, folder / "measured")
+            costs.append(cost)
             rows.append(
                 TrainedSample(
                     name=name,
                     documents=len(left),
                     bytes=sum(len(text.encode()) for text in left),
                     steps=trained.steps,
-                    bits_per_byte=costs[-1].per_byte(ratio_figure(costs[-1].nats, costs[-1].tokens)),
-                    beyond_no_rule=costs[-1].beyond(costs[0]) if rows else None,
+                    bits_per_byte=bits_per_byte(ratio_figure(cost.nats, cost.tokens), tokens_per_byte),
+                    beyond_no_rule=bits_per_byte(cost.beyond(costs[0]), tokens_per_byte) if rows else None,
                 )
             )
             step(1)
     return replace(tried, trained=tuple(rows), measured_on=int(held_out.sum()))
 
 
-def _measure(model: Path, data: Path) -> DocumentCosts:
-    """A model on the held-out documents of a data directory: the same tokens are hidden for each."""
+def _measure(model: Path, data: Path) -> tuple[DocumentCosts, float]:
+    """A model on the held-out documents of a data directory, the same tokens hidden for each; and tokens a byte."""
     lm = load_model(model)
     text = encode_documents(lm, Dataset.open(data).texts("valid"), {})
     examples = HeldOutSet.of(text, lm.vocabulary, length=LENGTH, rate=RATE, seed=0)
-    restored = restore_hidden(lm, examples, text, MEASURED, AT_ONCE)
-    _, documents = np.unique(restored.documents, return_inverse=True)
-    nats: Reals = np.bincount(documents, restored.losses)  # type: ignore[assignment]
-    return DocumentCosts(nats, np.bincount(documents).astype(np.float64), len(text.ids) / text.bytes)
+    return DocumentCosts.of(restore_hidden(lm, examples, text, MEASURED, AT_ONCE)), len(text.ids) / text.bytes
 
 
 def _vocabulary_size(texts: list[str]) -> int | None:

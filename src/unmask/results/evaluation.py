@@ -117,6 +117,7 @@ class ComparedRun:
     same_tokenizer: bool = True  # as the others; if not, bits per byte alone compare
     masked_loss: Figure | None  # on the fixed masks, nats a hidden token
     masked_accuracy: Figure | None
+    beyond_first: Figure | None = None  # the masked loss beyond the first one's, document by document
     hidden_bits_per_byte: Figure | None  # what hidden tokens cost given the others: no likelihood of the text
     text_bits_per_byte: Figure | None  # what the whole text costs
     text_bound: bool  # whether that is a bound from above
