@@ -49,6 +49,16 @@ def test_each_panel_has_its_figures_against_the_tokens_seen() -> None:
     assert [text.get_text() for text in axes["Accuracy on hidden tokens"].texts] == ["10.0%"]
 
 
+@pytest.mark.parametrize(("keeps_best", "step"), [(True, 15), (False, 30)])
+def test_what_is_measured_on_all_of_it_stands_where_the_model_is_of(keeps_best: bool, step: int) -> None:
+    measured = [{"step": at, "validation_loss": loss} for at, loss in ((0, 8.0), (15, 5.0), (30, 6.0))]
+    lines = (*STEPS, *measured, {"step": 30, "final_loss": 5.1})
+    description = {"steps": 30, "figures": FIGURES, "keeps_best": keeps_best}
+    axes = draw_figure(History(Path("run"), description, lines, running=False)).axes[0]
+    star = next(line for line in axes.lines if line.get_label() == "all of it 5.10")
+    assert (list(star.get_xdata()), list(star.get_ydata())) == ([step * 4096], [5.1])
+
+
 def test_a_skipped_step_is_marked_in_every_panel() -> None:
     panels = draw_figure(HISTORY).axes
     assert len(panels) == 6

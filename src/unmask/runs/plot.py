@@ -19,7 +19,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from unmask.quantities import format_count
 from unmask.runs.directory import FINAL
-from unmask.runs.history import HELD_OUT, History
+from unmask.runs.history import HELD_OUT, History, summarize_run
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells of fonts on a terminal that belongs to the training
 
@@ -129,7 +129,7 @@ def _draw_panel(axes: Axes, panel: Panel, history: History) -> None:
 
 
 def _held_out(axes: Axes, panel: Panel, history: History) -> None:
-    """The measurements on a sample of what is held out, the last with its value, and in the end on all of it."""
+    """The measurements on a sample of what is held out, the last with its value; on all of it, of what is kept."""
     tokens, values = history.curve(panel.held_out)
     if not values:
         return
@@ -147,8 +147,10 @@ def _held_out(axes: Axes, panel: Panel, history: History) -> None:
     )
     place, figure = history.curve(FINAL + panel.figure)
     if figure:
+        best = summarize_run(history).best if history.description.get("keeps_best") else None
+        kept = place[-1] if best is None else history.tokens_at({"step": best.step})
         label = f"all of it {figure[-1]:.1%}" if panel.percent else f"all of it {figure[-1]:.2f}"
-        axes.plot(place[-1:], figure[-1:], "*", color=HELD_OUT_COLOUR, markersize=11, label=label)
+        axes.plot([kept], figure[-1:], "*", color=HELD_OUT_COLOUR, markersize=11, label=label)
 
 
 def smooth(values: Sequence[float], window: int) -> list[float]:
