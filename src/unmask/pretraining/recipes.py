@@ -145,6 +145,7 @@ SETTINGS = {
         length="128 until 0.9; 1024",
         batch_size=32,
         micro_batch=16,
+        # after 160 steps 4.746 nats, 4.781 with the rates of mini, 4.895 with half of these
         optimizing=replace(OPTIMIZING, muon_lr=1e-2, adamw_lr=1e-3),
     ),
     "base": PretrainSettings(
