@@ -32,7 +32,8 @@ def letters_of(results: Iterator[Length | Written]) -> list[int]:
 
 
 @pytest.mark.parametrize("name", ["missing.jsonl", "texts/missing.txt", "missing.csv.gz", "notes.md"])
-def test_a_file_that_is_not_there_is_no_text(name: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_no_text(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # where nothing has a name like it
     for out in (None, tmp_path / "out.jsonl"):
         with pytest.raises(BadInput, match=rf"^{name}: no file of that name is here; if it is a text, give it on"):
             list(answer_texts([name], lengths, done="measured", out=out))
@@ -41,6 +42,14 @@ def test_a_file_that_is_not_there_is_no_text(name: str, tmp_path: Path) -> None:
         6,
     ]  # of several it may be
     assert letters_of(answer_texts([f"see {name}"], lengths, done="measured")) == [len(name) + 4]
+
+
+def test_a_file_that_was_misspelt_is_guessed(tmp_path: Path) -> None:
+    (tmp_path / "reviews.jsonl").touch()
+    with pytest.raises(
+        BadInput, match=r"reveiws\.jsonl: no file of that name is here, did you mean .*reviews\.jsonl\?; if"
+    ):
+        list(answer_texts([str(tmp_path / "reveiws.jsonl")], lengths, done="measured"))
 
 
 def test_a_binary_file_is_one_line(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from unmask.errors import BadInput, BadLines, Interrupted, Refused
-from unmask.files import check_writable, write_json
+from unmask.files import check_writable, nearest_path, write_json
 from unmask.progress import task
 from unmask.quantities import quoted
 from unmask.results import Written, to_plain
@@ -159,7 +159,11 @@ def source_of(texts: Sequence[str], field: str | None = None, pair: str | None =
     files = [text for text in texts if _is_file(text)]
     if not files:
         if len(texts) == 1 and FILE_NAME.fullmatch(texts[0]):
-            raise BadInput(f"{texts[0]}: no file of that name is here; if it is a text, give it on standard input")
+            near = nearest_path(texts[0])
+            meant = "" if near is None else f", did you mean {near}?"
+            raise BadInput(
+                f"{texts[0]}: no file of that name is here{meant}; if it is a text, give it on standard input"
+            )
         return None
     if len(texts) > 1:
         raise BadInput(f"{files[0]}: is a file, and there is more than it; give one file, or texts")
