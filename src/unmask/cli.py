@@ -159,7 +159,7 @@ def _as_question(verb: Callable[..., Any]) -> Callable[..., tuple[Callable[[], A
         return parameter.replace(annotation=kind)
 
     def plain(kind: Any) -> Any:
-        """`int | None` as Optional[int], which tyro knows without typeguard, a sixth of the time that help takes."""
+        """`int | None` as Optional[int], which tyro knows without typeguard, a quarter of the time that help takes."""
         return typing.Union[typing.get_args(kind)] if isinstance(kind, UnionType) else kind  # noqa: UP007
 
     def question(*positions: Any, json: bool, **settings: Any) -> tuple[Callable[[], Any], bool]:

@@ -225,8 +225,9 @@ def beside_the_first(runs: Sequence[tuple[Contender, ComparedRun]], setting: Set
     for contender, run in runs:
         if run.masked_loss is not None:
             masked = setting.once(contender, "masks", lambda contender=contender: mask_figures(contender, setting))
-            if "documents" in masked:  # what an earlier version has found out has none
-                costs[run.name] = DocumentCosts(*(np.array(masked["documents"][name]) for name in ("nats", "tokens")))
+            if "documents" not in masked:  # an earlier version has found it out
+                return tuple(run for _, run in runs)
+            costs[run.name] = DocumentCosts(*(np.array(masked["documents"][name]) for name in ("nats", "tokens")))
     first = next(iter(costs.values()), None)
     beyond = {name: cost.beyond(first) for name, cost in costs.items() if first is not None and cost is not first}
     return tuple(replace(run, beyond_first=beyond.get(run.name)) for _, run in runs)
