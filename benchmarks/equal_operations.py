@@ -1,7 +1,7 @@
 """Trials of recipes under equal operations, each trained, measured and probed once, by `unmask compare --flops`.
 
 In: a data directory, a recipe, a seed and a share of the budget, which is what 320 steps of the default kind take in
-this size: five minutes of mini in float32 on two cores. Out: what `compare` says of it, as JSON.
+this size: four to five minutes of mini in float32 on two cores. Out: what `compare` says of it, as JSON.
 A trial that is killed goes on where it was; one that is done is never done again.
 """
 

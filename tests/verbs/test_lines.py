@@ -55,8 +55,10 @@ def test_a_file_that_was_misspelt_is_guessed(tmp_path: Path) -> None:
 def test_a_binary_file_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "weights.txt"
     file.write_bytes(bytes(range(256)) * 40)
-    with pytest.raises(BadInput, match=r"weights\.txt: is no text in UTF-8: there are zero bytes in it"):
+    with pytest.raises(BadInput, match=r"weights\.txt: is no text in UTF-8: it begins as binary files do"):
         list(answer_texts([str(file)], lengths, done="measured"))
+    file.write_bytes(b"a stray\0byte\nand the rest\n")
+    assert letters_of(answer_texts([str(file)], lengths, done="measured")) == [12, 12]
 
 
 @pytest.fixture

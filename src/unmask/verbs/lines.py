@@ -36,6 +36,7 @@ Answer = Callable[[list[Any]], Answers[Result]]  # of texts or, where a pair is 
 
 CHUNK = 1 << 16  # bytes read at a time, at the most: less where a pipe has no more to give yet
 FILE_CHUNK = 1 << 19  # of a file: enough rows to put those of like length together
+HEAD = 8_000  # bytes by which a binary file is told
 SHOWN = 20  # stretches of line numbers that are named for one reason
 JSON_LINES = (".jsonl", ".ndjson")
 TEXT_FIELD = "text"
@@ -65,9 +66,9 @@ class LineSource:
             return
         total = None if self.path.suffix == ".gz" else self.path.stat().st_size
         with task("Reading", total=total) as step, _open_binary(self.path) as file:
-            for lines in _available_lines(file.read, FILE_CHUNK):
-                if any(b"\0" in line for _, line in lines):
-                    raise BadInput(f"{self.path}: is no text in UTF-8: there are zero bytes in it, as in binary files")
+            for nth, lines in enumerate(_available_lines(file.read, FILE_CHUNK)):
+                if nth == 0 and _is_binary(b"\n".join(line for _, line in lines[:HEAD])[:HEAD]):
+                    raise BadInput(f"{self.path}: is no text in UTF-8: it begins as binary files do")
                 yield lines
                 step(sum(len(line) + 1 for _, line in lines))
 
@@ -262,6 +263,19 @@ def _lines_kept(out: Path, agreed: dict[str, Any]) -> int:
             place += len(line)
         file.truncate(begin)  # a line may have several results: those of the last are made again
     return previous
+
+
+def _is_binary(head: bytes) -> bool:
+    """Whether the beginning of a file is no text: a zero byte alone may stray into one, and so may another encoding.
+
+    >>> [_is_binary(head) for head in (b"a\\0b", b"caf\\xe9", b"caf\\xe9\\0\\1\\2", "é\\0é".encode()[:-1])]
+    [False, False, True, False]
+    """
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        return b"\0" in head and error.start < len(head) - 3  # the last letter may be cut
+    return False
 
 
 def _open_binary(path: Path) -> IO[bytes]:
