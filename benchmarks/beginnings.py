@@ -129,14 +129,16 @@ CONSTANTS = (
     *(Trial(recipe="tiny", vectors={"POWER": power}) for power in (0.0, 0.75)),
     *(Trial(recipe="tiny", vectors={"OFFSETS": offsets}) for offsets in ({1: 1.0}, {1: 1.0, 2: 0.7, 3: 0.5, 4: 0.4})),
     Trial(recipe="tiny", window=32),
+    Trial(recipe="tiny", heads={"layers": 2}),
     Trial(recipe="bert-tiny"),
     *(
         Trial(recipe="bert-tiny", heads=heads)
-        for heads in ({"peak": 4.5}, {"peak": 18.0}, {"part": 0.35}, {"part": 0.7}, {"others": 1.0})
+        for heads in ({"peak": 4.5}, {"peak": 18.0}, {"part": 0.35}, {"part": 0.7}, {"others": 1.0}, {"layers": 2})
     ),
-    Trial(recipe="mini"),
+    Trial(recipe="mini", seeds=SEEDS),
     Trial(recipe="mini", heads={"share": 1.0}),
-    Trial(recipe="bert-mini"),
+    *(Trial(recipe="mini", heads={"layers": layers}) for layers in (2, 4)),
+    Trial(recipe="bert-mini", seeds=SEEDS),
     Trial(recipe="bert-mini", heads={"share": 0.5}),
 )
 FAMILIES = tuple(

@@ -33,15 +33,15 @@ def fresh(family: str, size: str = "mini", beginning: Beginning | None = None) -
 
 
 @torch.no_grad()
-def looks(model: PreTrainedModel) -> list[torch.Tensor]:
-    """B H L L for each stack: the first layer's attention over random tokens."""
+def looks(model: PreTrainedModel, layer: int = 0) -> list[torch.Tensor]:
+    """B H L L for each stack: a layer's attention over random tokens."""
     model.set_attn_implementation("eager")
     ids = torch.from_numpy(np.random.default_rng(0).integers(5, SIZE, (4, 40)))
     both: dict[str, Any] = {"decoder_input_ids": ids} if model.config.is_encoder_decoder else {}
     output = model(input_ids=ids, output_attentions=True, **both)
     if both:
-        return [output.encoder_attentions[0], output.decoder_attentions[0]]
-    return [output.attentions[0]]
+        return [output.encoder_attentions[layer], output.decoder_attentions[layer]]
+    return [output.attentions[layer]]
 
 
 @EVERY
@@ -82,6 +82,15 @@ def test_a_higher_peak_looks_more_closely() -> None:
         (seen,) = looks(fresh("bert", beginning=Beginning(peak=peak)))
         shares.append(float(seen[:, 0].diagonal(-1, 1, 2).mean()))
     assert shares == sorted(shares) and shares[-1] > 2 * shares[0]
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_later_layers_may_begin_so_too(family: str) -> None:
+    (plain,), (asked,) = (
+        looks(fresh(family, beginning=Beginning(peak=9.0, layers=layers)), layer=1) for layers in (1, 2)
+    )
+    before, after = (float(seen[:, 0].diagonal(-1, 1, 2).mean()) for seen in (plain, asked))
+    assert after > 2 * before and after > 0.2
 
 
 def test_an_architecture_whose_positions_are_not_known_is_left_as_it_is() -> None:

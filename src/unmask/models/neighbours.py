@@ -40,9 +40,10 @@ class Beginning:
     """How heads begin at their offsets."""
 
     peak: float  # how much higher the offset's logit is than those of distant tokens
-    share: float = 1.0  # of the first layer's heads
+    share: float = 1.0  # of a layer's heads
     part: float = 0.5  # of a token's norm that tells its position, or that all tokens share
     others: float = 0.3  # how much the rest of such a head's query and key keep of their usual draw
+    layers: int = 1  # whose heads begin so, of encoders with learned or rotary positions
 
 
 @torch.no_grad()
@@ -116,13 +117,13 @@ def begin_by_learned_positions(model: PreTrainedModel, beginning: Beginning) -> 
     base: Any = model.base_model
     if model.config.model_type == "gpt2":
         tokens, positions, segments = base.wte.weight, base.wpe.weight, None
-        query, key, _ = base.h[0].attn.c_attn.weight.T.chunk(3)  # a view: its layers are stored turned round
+        projections = [base.h[0].attn.c_attn.weight.T.chunk(3)[:2]]  # views: its layers are stored turned round
     else:
         embeddings = base.embeddings
         tokens, positions = embeddings.word_embeddings.weight, embeddings.position_embeddings.weight
         segments = embeddings.token_type_embeddings.weight
-        attention = base.encoder.layer[0].attention.self
-        query, key = attention.query.weight, attention.key.weight
+        attentions = [layer.attention.self for layer in base.encoder.layer[: beginning.layers]]
+        projections = [(attention.query.weight, attention.key.weight) for attention in attentions]
     beside = [tokens] if segments is None else [tokens, segments]
     for weight in (positions, *beside):
         weight[:, -2 * FREQUENCIES :] = 0
@@ -131,17 +132,18 @@ def begin_by_learned_positions(model: PreTrainedModel, beginning: Beginning) -> 
     code = _position_code(torch.arange(len(positions)))
     positions[:, -2 * FREQUENCIES :] = code * (length / sqrt(FREQUENCIES))
 
-    width, size = positions.shape[1], query.shape[1]
+    width, size = positions.shape[1], model.config.hidden_size
     narrow: Linear | None = getattr(base, "embeddings_project", None)  # ELECTRA's generator has layers of another width
     if narrow is not None:
         _pass_through(narrow.weight)
     heads = model.config.num_attention_heads
     norm = beginning.part * sqrt(width)  # of the position in a vector that was normed
     strength = sqrt(beginning.peak * sqrt(size // heads)) / norm
-    for head, offsets in enumerate(_offsets(model, heads, beginning)):
-        to_query, to_key = _rows(query, key, head, size // heads, beginning)
-        to_query[:, -2 * FREQUENCIES :] = strength * sum(map(_turn_back, offsets))
-        to_key[:, -2 * FREQUENCIES :] = strength * torch.eye(2 * FREQUENCIES)
+    for query, key in projections:
+        for head, offsets in enumerate(_offsets(model, heads, beginning)):
+            to_query, to_key = _rows(query, key, head, size // heads, beginning)
+            to_query[:, -2 * FREQUENCIES :] = strength * sum(map(_turn_back, offsets))
+            to_key[:, -2 * FREQUENCIES :] = strength * torch.eye(2 * FREQUENCIES)
 
 
 def _pass_through(weight: Tensor) -> None:
@@ -157,17 +159,18 @@ def begin_by_rotary_positions(model: PreTrainedModel, beginning: Beginning) -> N
     heads, size = model.config.num_attention_heads, model.config.hidden_size
     width = size // heads
     value = _share_feature(base.embeddings.tok_embeddings.weight, -1, beginning.part)
-    frequencies = getattr(base.rotary_emb, f"{model.config.layer_types[0]}_inv_freq")[:PAIRS]
     strength = sqrt(beginning.peak * sqrt(width) / PAIRS) / value
-    query, key, _ = base.layers[0].attn.Wqkv.weight.chunk(3)
-    for head, offsets in enumerate(_offsets(model, heads, beginning)):
-        real = torch.arange(head * width, head * width + PAIRS)
-        imaginary = real + width // 2
-        for weight in (query, key):
-            weight[real] = weight[imaginary] = 0
-        query[real, -1] = strength * sum((offset * frequencies).cos() for offset in offsets)
-        query[imaginary, -1] = strength * sum((offset * frequencies).sin() for offset in offsets)
-        key[real, -1] = strength
+    for layer, kind in zip(base.layers[: beginning.layers], model.config.layer_types, strict=False):
+        frequencies = getattr(base.rotary_emb, f"{kind}_inv_freq")[:PAIRS]
+        query, key, _ = layer.attn.Wqkv.weight.chunk(3)
+        for head, offsets in enumerate(_offsets(model, heads, beginning)):
+            real = torch.arange(head * width, head * width + PAIRS)
+            imaginary = real + width // 2
+            for weight in (query, key):
+                weight[real] = weight[imaginary] = 0
+            query[real, -1] = strength * sum((offset * frequencies).cos() for offset in offsets)
+            query[imaginary, -1] = strength * sum((offset * frequencies).sin() for offset in offsets)
+            key[real, -1] = strength
 
 
 PAIRS = 10  # the fastest of the rotations, which tell neighbours apart
