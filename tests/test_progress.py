@@ -37,6 +37,19 @@ def test_a_terminal_has_a_bar_with_its_note() -> None:
     assert all(part in text for part in ("Work", "half of it", "12%", "━"))
 
 
+def test_a_terminal_shows_that_something_goes_on_before_the_first_work_says_so() -> None:
+    page = io.StringIO()
+    with show_progress(Console(file=page, width=80, force_terminal=True)):
+        time.sleep(0.3)  # as while libraries load
+        before = page.getvalue()
+        with task("Work", total=2) as step:
+            step(1)
+            time.sleep(0.3)
+    assert "Starting" in before and "Work" not in before
+    after = page.getvalue()
+    assert after.rindex("Starting") < after.index("Work")
+
+
 def test_work_that_fails_leaves_no_line_that_says_it_is_done(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(progress, "SHORT", 0.0)
     page = io.StringIO()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
 SHORT = 0.5  # seconds; what took less leaves no line behind
 NOW_AND_THEN = 15.0  # seconds between two lines of a log
@@ -77,6 +77,13 @@ class Audience:
     console: Console
     bars: Progress | None
     open: int = 0  # pieces of work that are under way
+    starting: TaskID | None = None  # the bar that is there before the first of them, while libraries load
+
+    def begin(self) -> None:
+        """Something is under way, or is told: it has started."""
+        if self.bars and self.starting is not None:
+            self.bars.remove_task(self.starting)
+            self.starting = None
 
 
 _audience: ContextVar[Audience | None] = ContextVar("audience", default=None)
@@ -93,6 +100,7 @@ def task(title: str, total: float | None = None) -> Iterator[Step]:
     if audience is None:
         yield _silent
         return
+    audience.begin()
     bar = ProgressBar(title, total, audience.bars, audience.console, inner=audience.open > 0)
     audience.open += 1
     success = False
@@ -110,7 +118,8 @@ def show_progress(console: Console, *, moving: bool = True) -> Iterator[None]:
     bars = _progress_bars(console) if moving and console.is_terminal else None
     if bars:
         bars.start()
-    token = _audience.set(Audience(console, bars))
+    starting = bars.add_task("Starting", total=None, note="") if bars else None
+    token = _audience.set(Audience(console, bars, starting=starting))
     try:
         yield
     finally:
@@ -144,6 +153,7 @@ def _progress_bars(console: Console) -> Progress:
 def say(line: str) -> None:
     """A line above the bars, where somebody is watching."""
     if (audience := _audience.get()) is not None:
+        audience.begin()
         audience.console.print(line)
 
 
@@ -157,4 +167,7 @@ def console() -> Console:
     from rich.console import Console
 
     audience = _audience.get()
-    return Console(stderr=True) if audience is None else audience.console
+    if audience is None:
+        return Console(stderr=True)
+    audience.begin()
+    return audience.console

@@ -206,7 +206,7 @@ def draw_tuned_comparison(result: TunedComparison) -> RenderableType:
     notes = [note, *map(_over_seeds, result.differences)]
     return draw_page(
         title_line("Compared", result.data, f"{result.task}; {result.examples:,} test examples"),
-        draw_table(("run", "score", "95 % interval", "parameters"), runs, numbers=(1, 2, 3)),
+        draw_table(("run", result.measure, "95 % interval", "parameters"), runs, numbers=(1, 2, 3)),
         draw_table((f"against {first}", "difference", "95 % interval", "better on", "p"), rows, numbers=(1, 2, 3, 4)),
         *(Padding(Text(line), (0, 1)) for line in notes if line),
     )

@@ -223,6 +223,7 @@ class TunedComparison:
     """Tuned runs beside each other on one test set."""
 
     task: str
+    measure: str  # what the score of an example is: accuracy, nDCG@10, …
     data: Path
     examples: int
     contenders: tuple[TunedContender, ...]

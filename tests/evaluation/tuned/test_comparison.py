@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 from collections.abc import Callable
@@ -10,12 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy.stats import ttest_rel
 
 import unmask
+from unmask.console.pages import draw_result
 from unmask.errors import BadInput, Damaged
 from unmask.evaluation.tuned.answers import read_answers, write_answers
-from unmask.evaluation.tuned.comparison import compare_tuned, p_value, paired_figure
+from unmask.evaluation.tuned.comparison import MEASURES, compare_tuned, p_value, paired_figure
+from unmask.tasks.tune import TASKS
 
 
 def judged_run(path: Path, scores: list[float], **changes: Any) -> Path:
@@ -25,6 +29,12 @@ def judged_run(path: Path, scores: list[float], **changes: Any) -> Path:
     (path / "tuned.json").write_text(json.dumps({**result, **changes}))
     write_answers(path, {"line": list(range(1, len(scores) + 1)), "score": scores})
     return path
+
+
+def drawn(result: object) -> str:
+    console = Console(file=io.StringIO(), width=100, record=True)
+    console.print(draw_result(result))
+    return console.export_text()
 
 
 def test_the_interval_is_that_of_a_paired_t_and_narrower_than_of_two_samples(tmp_path: Path) -> None:
@@ -40,6 +50,14 @@ def test_the_interval_is_that_of_a_paired_t_and_narrower_than_of_two_samples(tmp
     assert figure.value == pytest.approx((other - one).mean()) and difference.narrower is not None
     assert difference.narrower > 1.5
     assert (difference.only_this, difference.only_other) == ((other > one).sum(), (one > other).sum())
+
+
+def test_what_is_compared_has_its_name_in_every_task(tmp_path: Path) -> None:
+    assert MEASURES.keys() == TASKS.keys()
+    for task, measure in MEASURES.items():
+        (tmp_path / task).mkdir()
+        compared = compare_tuned([judged_run(tmp_path / task / name, [1.0, 0.0], task=task) for name in "ab"])
+        assert compared.measure == measure and f"run {measure} 95" in " ".join(drawn(compared).split())
 
 
 def test_over_seeds_that_both_share_the_interval_is_that_of_a_paired_t_and_narrower(tmp_path: Path) -> None:

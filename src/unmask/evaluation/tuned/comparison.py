@@ -30,6 +30,13 @@ from unmask.results import Figure, SeedDifference, TunedComparison, TunedContend
 from unmask.runs.tuned_report import RESULT
 
 SWAPS = 10_000  # of the permutation test
+MEASURES = {  # what the score of an example is, in each task
+    **dict.fromkeys(("classify", "patterns", "pairs"), "accuracy"),
+    "tag": "F1 of a text",
+    "answer": "F1",
+    "similarity": "Spearman",
+    "retrieve": "nDCG@10",
+}
 
 
 def is_judged(run: Path) -> bool:
@@ -53,6 +60,7 @@ def compare_tuned(runs: Sequence[Path], *, by_seed: bool = False) -> TunedCompar
     examples = np.arange(scores.shape[1])
     return TunedComparison(
         task=results[0]["task"],
+        measure=MEASURES[results[0]["task"]],
         data=Path(results[0]["test"]["data"]),
         examples=len(examples),
         contenders=tuple(
