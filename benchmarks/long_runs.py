@@ -95,6 +95,7 @@ ALTERNATIVES = {
     "hidden-0.3": Alternative(settings={"rate": "0.3"}),
     "hidden-0.4-to-0.15": Alternative(settings={"rate": "linear 0.4 0.15"}),
     "hidden-0.5-to-0.15": Alternative(settings={"rate": "linear 0.5 0.15"}),
+    "hidden-0.6-to-0.15": Alternative(settings={"rate": "linear 0.6 0.15"}),
     "no-weight-decay": Alternative(optimizing={"weight_decay": 0.0}),
     "averaged": Alternative(optimizing={"decay": 0.05}, averages=True),
 }

@@ -170,6 +170,12 @@ def not_decoded(error: Exception, encoding: str, remedy: bool = True) -> str:
     ... except UnicodeDecodeError as error:
     ...     print(not_decoded(error, "utf-8"))
     not UTF-8 (unexpected end of data at byte 3); if the file is latin-1, give --encoding latin-1 (UTF-8 stays UTF-8)
+
+    >>> try:
+    ...     b"\x7fELF\x00\xe9".decode()
+    ... except UnicodeDecodeError as error:
+    ...     print(not_decoded(error, "utf-8"))
+    not UTF-8 (unexpected end of data at byte 5), and with zero bytes, as binary files have them
     """
     if not is_utf8(encoding):
         return f"neither UTF-8 nor {encoding}"
@@ -178,6 +184,8 @@ def not_decoded(error: Exception, encoding: str, remedy: bool = True) -> str:
         place = f" ({error.reason} at byte {error.start})"
         if bytes(error.object[:2]) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             other = "utf-16"
+        elif b"\0" in error.object:  # which no latin-1 text has
+            return f"not UTF-8{place}, and with zero bytes, as binary files have them"
     if not remedy:
         return f"not UTF-8{place}"
     return f"not UTF-8{place}; if the file is {other}, give --encoding {other} (UTF-8 stays UTF-8)"
