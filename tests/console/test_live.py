@@ -54,10 +54,10 @@ def shown(**console: bool) -> str:
 
 def test_a_log_gets_a_line_for_each_new_validation() -> None:
     assert shown().splitlines() == [
-        "step 8 of 10 · held out 2.200, 8.0%",
-        "step 9 of 10 · held out 2.100, 9.0%",
-        "step 10 of 10 · held out 2.000, 10.0%",
-        "the end · all that is held out 2.300, 7.0%",
+        "step 8 of 10 · held out loss 2.200, accuracy 8.0%",
+        "step 9 of 10 · held out loss 2.100, accuracy 9.0%",
+        "step 10 of 10 · held out loss 2.000, accuracy 10.0%",
+        "the end · all that is held out loss 2.300, accuracy 7.0%",
     ]
 
 

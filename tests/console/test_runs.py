@@ -53,7 +53,7 @@ def test_a_live_run_has_its_bar_its_figures_and_its_curve() -> None:
         "4,321",
         "3.00e-03",
         "█▁▁",
-        "4.250, 12.5%",
+        "loss 4.250, accuracy 12.5%",
     ):
         assert said in text
 
@@ -103,11 +103,12 @@ def test_runs_are_listed_with_their_best_and_last_figures() -> None:
     broken = replace(RUN, path=Path("runs/second"), state="damaged", problem="run.json: its hash does not hold")
     text = printed(draw_runs(RunList(folders=(Path("runs"),), runs=(RUN, broken))))
     assert "Found runs  2 runs" in text and "running" in text and "damaged  runs/second" in text
-    assert "mini · 95 of 200 steps · 389.1 k tokens · held out 4.250, 12.5% · best" in text
+    facts = "mini · 95 of 200 steps · 389.1 k tokens · held out loss 4.250, accuracy 12.5% · best"
+    assert facts in " ".join(text.split())
     assert "its hash does not hold" in text
     assert "0 runs" in printed(draw_runs(RunList(folders=(Path(),), runs=())))
 
 
 def test_a_validation_is_one_line_of_a_log() -> None:
-    assert validation_line(RUN, LAST) == "step 90 of 200 · held out 4.250, 12.5%"
-    assert final_line(RUN, Validation(200, {"loss": 4.0})) == "the end · all that is held out 4.000"
+    assert validation_line(RUN, LAST) == "step 90 of 200 · held out loss 4.250, accuracy 12.5%"
+    assert final_line(RUN, Validation(200, {"loss": 4.0})) == "the end · all that is held out loss 4.000"

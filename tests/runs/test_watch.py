@@ -93,9 +93,9 @@ def test_the_command_says_each_validation_in_a_log(trainer: Trainer, inside: Run
     done = inside("watch", trainer.path)
     assert done.returncode == 0 and done.stdout.startswith("Stopped ")
     assert done.stderr.splitlines() == [
-        "step 8 of 10 · held out 2.200, 8.0%",
-        "step 9 of 10 · held out 2.100, 9.0%",
-        "step 10 of 10 · held out 2.000, 10.0%",
+        "step 8 of 10 · held out loss 2.200, accuracy 8.0%",
+        "step 9 of 10 · held out loss 2.100, accuracy 9.0%",
+        "step 10 of 10 · held out loss 2.000, accuracy 10.0%",
     ]
 
 

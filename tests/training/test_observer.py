@@ -16,7 +16,8 @@ from unmask.training.run_job import run_job
 def test_figures_that_are_not_finite_are_neither_logged_nor_said() -> None:
     figures = {"r2": float("nan"), "loss": 0.25, "other": float("inf")}
     assert prefixed_figures(figures, "validation_") == {"validation_loss": 0.25}
-    assert brief_figures(figures, job()) == "0.25" and brief_figures({**figures, "r2": 0.5}, job()) == "50%, 0.25"
+    assert brief_figures(figures, job()) == "loss 0.25"
+    assert brief_figures({**figures, "r2": 0.5}, job()) == "r2 50%, loss 0.25"
 
 
 def test_moments_are_the_weights_of_the_start_and_of_each_tenth(tmp_path: Path) -> None:

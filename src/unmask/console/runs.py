@@ -157,7 +157,7 @@ def _brief_figures(run: RunStatus, validation: Validation | None) -> str:
     if validation is None:
         return ""
     titles = [title for title in run.titles if isfinite(validation.figures.get(title.name, nan))]
-    return ", ".join(title.spelt(validation.figures[title.name]) for title in titles[:2])
+    return ", ".join(f"{title.short} {title.spelt(validation.figures[title.name])}" for title in titles[:2])
 
 
 def _format_number(value: float | None, form: str) -> str:

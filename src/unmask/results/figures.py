@@ -23,6 +23,15 @@ class FigureTitle:
     better: str = "less"  # or "more"
     percent: bool = False
 
+    @property
+    def short(self) -> str:
+        """What stands before the value where there is little room.
+
+        >>> FigureTitle("macro_f1", "Macro F1").short
+        'macro f1'
+        """
+        return self.name.replace("_", " ")
+
     def improves(self, value: float, before: float | None) -> bool:
         """Whether a value is better than another, or the first.
 

@@ -173,7 +173,7 @@ class Observer:
         notes = [f"loss {figures['loss']:.2f}"]
         for title in self.session.job.figures:
             if title.percent and title.name in figures:
-                notes.append(f"{figures[title.name]:.0%}")
+                notes.append(f"{title.short} {figures[title.name]:.0%}")
                 break
         notes += [f"lr {figures['lr']:.1e}", f"{figures['tokens_per_second']:,.0f} tokens/s"]
         return " · ".join(notes) + self.last
@@ -214,7 +214,9 @@ def brief_figures(figures: Mapping[str, float], job: Job) -> str:
     """The figures that people look at, in a few characters."""
     values = [(title, figures[title.name]) for title in job.figures if title.name in figures]
     return ", ".join(
-        f"{value:.0%}" if title.percent else f"{value:.2f}" for title, value in values[:2] if isfinite(value)
+        f"{title.short} {value:.0%}" if title.percent else f"{title.short} {value:.2f}"
+        for title, value in values[:2]
+        if isfinite(value)
     )
 
 
