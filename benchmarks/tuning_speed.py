@@ -42,6 +42,7 @@ def ours(turn: Turn, *, task: Task, run: Path, train: Path, steps: int, precisio
     keep_large_blocks()
     tuning, _ = TASKS[task].open(new_request({"model": run, "train": train}, {"lr": RATE}))
     session = Session.begin(tuning.job(), STEPS, Computing(device="cpu", precision=precision))
+    session.learner.train()
     options = StepOptions(precision=session.precision)
     for step in range(STEPS):
         if step % steps == 0:

@@ -36,6 +36,7 @@ SCRIPTS = (
     "filling",
     "html_text",
     "joint",
+    "kernels",
     "kinds",
     "limits",
     "live_view",

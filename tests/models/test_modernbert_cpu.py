@@ -11,10 +11,13 @@ from copy import deepcopy
 import pytest
 import torch
 import transformers
+from torch.nn import Dropout
 from transformers import PreTrainedModel
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.modernbert import modeling_modernbert as theirs
 
 from unmask.models import kernels, modernbert_cpu
+from unmask.models.dropout import DrawnDropout, replace_dropout
 from unmask.models.families.family import build_model
 from unmask.models.kernels import use_cpu_kernels
 from unmask.models.sparse import logits_at
@@ -113,12 +116,15 @@ def test_in_bfloat16_gradients_stray_no_further_than_those_of_transformers() -> 
     assert 1e-4 < ours < 1.25 * theirs
 
 
-def test_dropout_drops_the_same() -> None:
+def test_the_same_is_dropped_where_the_draws_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     for model in pair(dropout=0.3):
+        replace_dropout(model)
+        monkeypatch.setitem(ALL_ATTENTION_FUNCTIONS, "sdpa", kernels.sdpa_on_cpu)
         torch.manual_seed(1)
         made.append(model.train()(input_ids=IDS).logits)
     torch.testing.assert_close(made[1], made[0], rtol=1e-5, atol=1e-5)
+    assert not torch.allclose(made[0], model.eval()(input_ids=IDS).logits, atol=1e-2)
 
 
 def test_the_layers_take_it_and_the_weights_keep_their_names() -> None:
@@ -129,9 +135,9 @@ def test_the_layers_take_it_and_the_weights_keep_their_names() -> None:
 
 def test_what_has_no_shorter_way_stays_as_it_is() -> None:
     model = build_model("bert", "tiny", VOCABULARY, length=24, dropout=0.0, seed=0)
-    before = [type(module) for module in model.modules()]
+    before = [type(module) for module in model.modules() if type(module) is not Dropout]
     use_cpu_kernels(model)
-    assert [type(module) for module in model.modules()] == before
+    assert [type(module) for module in model.modules() if type(module) is not DrawnDropout] == before
     model = build_model("modernbert", "tiny", VOCABULARY, length=24, dropout=0.0, seed=0)
     model.set_attn_implementation("eager")
     use_cpu_kernels(model)

@@ -20,6 +20,7 @@ from transformers import (
     PreTrainedModel,
 )
 
+from unmask.models.kernels import use_cpu_kernels
 from unmask.objectives import row_outputs as row_outputs_module
 from unmask.objectives.row_outputs import SHARE, TOKENS, kept_bytes, row_outputs, token_bytes
 from unmask.objectives.text_vectors import mean_vectors, pooled_rows
@@ -170,6 +171,7 @@ def test_what_is_kept_changes_no_bit(make_model: Callable[..., Path], monkeypatc
 def test_what_is_counted_of_a_token_is_what_the_layers_keep_of_it(width: int) -> None:
     size = {"vocab_size": 8, "hidden_size": 64, "intermediate_size": 256, "num_attention_heads": 2}
     model = BertModel(BertConfig(**size, num_hidden_layers=6), add_pooling_layer=False).train()
+    use_cpu_kernels(model)
     own = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
     saved: dict[int, Tensor] = {}
 

@@ -25,6 +25,8 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 from torch.utils._pytree import tree_map
 
+from unmask.models.attention_products import attention as torch_attention
+
 STRETCH = 32  # tokens whose windows are looked through at once; as many as the window reaches, where that is more
 WINDOWED = 2  # times what a stretch sees: rows that are as long take less time by stretches
 A_CALL = 64 * 64  # pairs of tokens that attention looks at in the time that another call of it takes
@@ -139,7 +141,7 @@ class SeenMask(Tensor):
 def attend(seen: Seen, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
     """Attention, B×H×L×D, of each token to those that it sees; options are those of torch's attention."""
     options.pop("is_causal", None)
-    attention = partial(F.scaled_dot_product_attention, **options)
+    attention = partial(torch_attention, **options)
     tokens = [states.transpose(1, 2).flatten(0, 1) for states in (query, key, value)]  # T H D
     way = attend_documents if seen.window is None else attend_windows
     states = way(seen, tokens, attention)

@@ -2,8 +2,10 @@
 
 In: a learner. Out: the same learner and weights; layers that have no shorter way stay as they are.
 
-    ModernBERT on a CPU                            layers with fewer passes over memory: `modernbert_cpu`
-    torch's attention in bfloat16 on a CPU         computed in float32, whatever family asks for it
+    ModernBERT on a CPU           layers with fewer passes over memory: `modernbert_cpu`
+    torch's attention on a CPU    in float32, whatever family asks for it; as products where texts are short or weights
+                                  are dropped: `attention_products`
+    dropout on a CPU              four draws of each random number: `dropout`
 
 Products in bfloat16 take half of the time on processors that have instructions for them; torch's attention takes six
 times as long (its backward pass, rows of 25 tokens), which ate up what products gain.
@@ -20,20 +22,22 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers import __version__ as transformers_version
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
+from unmask.models.attention_products import attention, takes_products
+from unmask.models.dropout import replace_dropout
 from unmask.progress import say
 
 CPU_KERNELS = ("modernbert",)  # families whose layers have a shorter way on a CPU, in float32 and in bfloat16
-SDPA, SDPA_FLOAT32 = "sdpa", "sdpa_float32"  # names by which transformers finds an attention
+SDPA, SDPA_ON_CPU = "sdpa", "sdpa_on_cpu"  # names by which transformers finds an attention
 
 
-def use_cpu_kernels(learner: Module, precision: str = "float32") -> None:
+def use_cpu_kernels(learner: Module) -> None:
     """Let layers take the shorter way on a CPU; where they are not what it was written for, say so."""
     models = [module for module in learner.modules() if isinstance(module, PreTrainedModel)]
     if any(model.config.model_type in CPU_KERNELS for model in models):
         _use_modernbert_layers(learner)
-    if precision == "bfloat16":
-        for model in models:
-            attend_in_float32(model)
+    for model in models:
+        attend_on_cpu(model)
+    replace_dropout(learner)
 
 
 def _use_modernbert_layers(learner: Module) -> None:
@@ -50,22 +54,36 @@ def _use_modernbert_layers(learner: Module) -> None:
         )
 
 
-def attend_in_float32(model: PreTrainedModel) -> None:
-    """Let a model that asks torch for attention have it in float32, whatever precision its products are in."""
+def attend_on_cpu(model: PreTrainedModel) -> None:
+    """Let a model that asks torch for attention have it the shorter way."""
     if model.config._attn_implementation != SDPA or model.config.model_type in CPU_KERNELS:
         return
-    AttentionInterface.register(SDPA_FLOAT32, sdpa_in_float32)
-    AttentionMaskInterface.register(SDPA_FLOAT32, AttentionMaskInterface()[SDPA])
-    model.set_attn_implementation(SDPA_FLOAT32)
+    AttentionInterface.register(SDPA_ON_CPU, sdpa_on_cpu)
+    AttentionMaskInterface.register(SDPA_ON_CPU, AttentionMaskInterface()[SDPA])
+    model.set_attn_implementation(SDPA_ON_CPU)
 
 
-def sdpa_in_float32(
-    module: Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
+def sdpa_on_cpu(
+    module: Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    is_causal: bool | None = None,
+    **others: Any,
 ) -> tuple[Tensor, None]:
     """Transformers' call of torch's attention, B×H×L×D to B×L×H×D, in float32."""
     with torch.autocast(query.device.type, enabled=False):
-        states = (_single(tensor) for tensor in (query, key, value, attention_mask))
-        return sdpa_attention_forward(module, *states, **{name: _single(each) for name, each in options.items()})
+        query, key, value, mask = (_single(each) for each in (query, key, value, attention_mask))
+        if others.get("position_bias") is None and takes_products(query, key, value, mask, dropout):
+            causal = mask is None and (getattr(module, "is_causal", True) if is_causal is None else is_causal)
+            states = attention(query, key, value, mask, dropout_p=dropout, is_causal=causal, scale=scaling)
+            return states.transpose(1, 2).contiguous(), None
+        options = {"dropout": dropout, "scaling": scaling, "is_causal": is_causal, **others}
+        singles = {name: _single(each) for name, each in options.items()}
+        return sdpa_attention_forward(module, query, key, value, mask, **singles)
 
 
 def _single(value: Any) -> Any:

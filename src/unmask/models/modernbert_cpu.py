@@ -32,7 +32,6 @@ from torch.nn import Module
 from torch.nn import functional as F
 from transformers import ModernBertConfig
 from transformers.activations import GELUActivation
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.modernbert.modeling_modernbert import (
     ModernBertAttention,
     ModernBertEncoderLayer,
@@ -41,6 +40,7 @@ from transformers.models.modernbert.modeling_modernbert import (
     ModernBertRotaryEmbedding,
 )
 
+from unmask.models.attention_products import attention
 from unmask.models.modernbert_rows import interleaved_rows
 
 
@@ -116,16 +116,8 @@ class FusedAttention(ModernBertAttention):
         """B×L×D states, added onto others; 1×P×D where flat positions are given that alone are wanted."""
         query, key, value = RotaryQKV.apply(hidden_states, self.Wqkv.weight, *position_embeddings)  # type: ignore[no-untyped-call]
         with torch.autocast("cpu", enabled=False):  # torch's attention takes longer in bfloat16
-            context, _ = ALL_ATTENTION_FUNCTIONS["sdpa"](
-                self,
-                query,
-                key,
-                value,
-                attention_mask,
-                dropout=self.attention_dropout if self.training else 0.0,
-                scaling=self.head_dim**-0.5,
-                **kwargs,
-            )
+            dropout = self.attention_dropout if self.training else 0.0
+            context = attention(query, key, value, attention_mask, dropout_p=dropout).transpose(1, 2).contiguous()
         if predicted is not None:
             context, residual = (each.flatten(0, 1).index_select(0, predicted)[None] for each in (context, residual))
         if _drops(self.out_drop) or product_dtype() != torch.float32:

@@ -11,7 +11,7 @@ import numpy as np
 
 from unmask.records import Integers
 
-ROUND, SHORT = 16, 64  # rows are padded to multiples, for a kernel is kept for each shape; short ones to a quarter
+LARGEST_STEP = 16  # rows are padded to multiples of it, the shorter the smaller: a kernel is kept for each shape
 
 
 def batches_by_length(
@@ -47,10 +47,10 @@ def batches_by_length(
 
 
 def rounded_width(width: int) -> int:
-    """A width that few others are.
+    """A width that few others are, at most a sixteenth above: a multiple of a power of two.
 
-    >>> rounded_width(1), rounded_width(29), rounded_width(64), rounded_width(65)
-    (4, 32, 64, 80)
+    >>> [rounded_width(width) for width in (1, 29, 32, 33, 65, 131, 300)]
+    [1, 29, 32, 34, 68, 136, 304]
     """
-    step = ROUND // 4 if width <= SHORT else ROUND
+    step = min(LARGEST_STEP, max(1, 2 ** ((width - 1).bit_length() - 5)))
     return -(-width // step) * step

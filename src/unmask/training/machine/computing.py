@@ -115,7 +115,7 @@ def make_ready(learner: Module, computing: Computing, device: torch.device) -> M
         for layer in layers_of(learner):
             layer.compile(backend=BACKEND)
     elif device.type == "cpu" and computing.precision != "float16":
-        use_cpu_kernels(learner, computing.precision)
+        use_cpu_kernels(learner)
     return learner
 
 
