@@ -1,8 +1,8 @@
 """What shorter ways through transformers' layers bring where a BERT is tuned on a CPU: attention as products, dropout.
 
-    python benchmarks/kernels.py                        # rows of 28, 128 and 256 tokens, in float32
-    python benchmarks/kernels.py --precision bfloat16   # where the processor multiplies it
-    python benchmarks/kernels.py --dropout 0            # without dropout
+    python benchmarks/cpu_layers.py                        # rows of 28, 128 and 256 tokens, in float32
+    python benchmarks/cpu_layers.py --precision bfloat16   # where the processor multiplies it
+    python benchmarks/cpu_layers.py --dropout 0            # without dropout
 
 Both passes of a BERT of 6 layers of 384 with random weights, as large as the sentence encoders that people tune, over
 some 900 tokens for short rows and some 4,000 for long ones. Transformers' own layers and ours take turns, each in a
