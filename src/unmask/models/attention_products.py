@@ -98,7 +98,7 @@ class AttentionProducts(Function):
         ctx.save_for_backward(query, key, value, weights)
         ctx.heads, ctx.scale, ctx.dropping = heads, scale, dropping
         kept = weights if dropping is None else weights * dropping.factors(weights.shape)
-        return torch.bmm(kept, value).unflatten(0, heads)
+        return cast(Tensor, torch.bmm(kept, value).unflatten(0, heads))
 
     @staticmethod
     @once_differentiable

@@ -52,5 +52,5 @@ def rounded_width(width: int) -> int:
     >>> [rounded_width(width) for width in (1, 29, 32, 33, 65, 131, 300)]
     [1, 29, 32, 34, 68, 136, 304]
     """
-    step = min(LARGEST_STEP, max(1, 2 ** ((width - 1).bit_length() - 5)))
+    step = min(LARGEST_STEP, 1 << max(0, (width - 1).bit_length() - 5))
     return -(-width // step) * step
