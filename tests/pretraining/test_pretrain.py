@@ -273,7 +273,8 @@ def test_the_model_loads_offline_in_stock_transformers(whole: Trained, data: Pat
     every = pipeline("fill-mask", model=model, tokenizer=tokenizer)(text, top_k=200)
     theirs = [guess for guess in every if not guess["token_str"].startswith("##")][:5]  # ours never goes on with a word
     (ours,) = fill_blanks(load_model(whole.path), [text], top=5)
-    assert [guess["score"] for guess in theirs] == pytest.approx([guess.probability for guess in ours.blanks[0]])
+    probabilities = [guess.probability for guess in ours.blanks[0]]  # both computed in float32, summed in another order
+    assert [guess["score"] for guess in theirs] == pytest.approx(probabilities, rel=1e-5)
     assert [guess["token_str"] for guess in theirs] == [guess.token for guess in ours.blanks[0]]
     card = (whole.model / "README.md").read_text()
     manifest = Dataset.open(data).manifest
