@@ -66,8 +66,18 @@ def test_in_use_nothing_is_dropped_and_no_number_drawn() -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_half_precision_stays(make: Callable[[str], PreTrainedModel]) -> None:
-    assert drawn(0.5)(torch.ones(8, dtype=torch.bfloat16)).dtype == torch.bfloat16
+def test_in_half_precision_what_is_kept_is_enlarged_before_it_is_rounded() -> None:
+    states = torch.linspace(1, 4, 1000).bfloat16().requires_grad_()
+    output = drawn(0.1)(states)
+    enlarged, coarser = (states.float() / 0.9).bfloat16(), states * torch.tensor(1 / 0.9).bfloat16()
+    kept = output != 0
+    assert output.dtype == torch.bfloat16 and torch.equal(output[kept], enlarged[kept])
+    assert not torch.equal(output[kept], coarser[kept])
+    output.float().sum().backward()
+    assert states.grad is not None and states.grad.dtype == torch.bfloat16
+
+
+def test_every_dropout_of_a_model_is_drawn_so(make: Callable[[str], PreTrainedModel]) -> None:
     model = make("bert")
     replace_dropout(model)
     assert not any(type(module) is nn.Dropout for module in model.modules())

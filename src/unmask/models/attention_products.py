@@ -35,16 +35,28 @@ def attention(
     **others: Any,
 ) -> Tensor:
     """Torch's attention, by products where gradients are wanted and they take less time."""
+    options: dict[str, Any] = {"dropout_p": dropout_p, "is_causal": is_causal, "scale": scale}
     if not others and takes_products(query, key, value, attn_mask, dropout_p):
-        bias = as_bias(attn_mask)
-        if is_causal:
-            later = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).triu_(1)
-            bias = torch.zeros(later.shape).masked_fill_(later, torch.finfo(query.dtype).min)
-        scale = query.shape[-1] ** -0.5 if scale is None else scale
-        dropping = Dropping.draw(dropout_p) if dropout_p else None
-        return cast(Tensor, AttentionProducts.apply(query, key, value, bias, scale, dropping))  # type: ignore[no-untyped-call]
-    options = {"dropout_p": dropout_p, "is_causal": is_causal, "scale": scale, **others}
-    return F.scaled_dot_product_attention(query, key, value, attn_mask=attn_mask, **options)
+        return attend_by_products(query, key, value, attn_mask, **options)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=attn_mask, **options, **others)
+
+
+def attend_by_products(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    *,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+) -> Tensor:
+    """Torch's attention by products; the options are those of torch's."""
+    if is_causal:
+        mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).tril_()
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    dropping = Dropping.draw(dropout_p) if dropout_p else None
+    return cast(Tensor, AttentionProducts.apply(query, key, value, as_bias(mask), scale, dropping))  # type: ignore[no-untyped-call]
 
 
 def takes_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float) -> bool:

@@ -44,13 +44,13 @@ class Dropped(Function):
     def forward(ctx: Any, states: Tensor, dropping: Dropping) -> Tensor:
         """Of any shape."""
         ctx.dropping = dropping
-        return states * dropping.factors(states.shape).to(states.dtype)
+        return (states * dropping.factors(states.shape)).to(states.dtype)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         """The same again."""
-        return gradient * ctx.dropping.factors(gradient.shape).to(gradient.dtype), None
+        return (gradient * ctx.dropping.factors(gradient.shape)).to(gradient.dtype), None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers import __version__ as transformers_version
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-from unmask.models.attention_products import attention, takes_products
+from unmask.models.attention_products import attend_by_products, takes_products
 from unmask.models.dropout import replace_dropout
 from unmask.progress import say
 
@@ -79,7 +79,7 @@ def sdpa_on_cpu(
         query, key, value, mask = (_single(each) for each in (query, key, value, attention_mask))
         if others.get("position_bias") is None and takes_products(query, key, value, mask, dropout):
             causal = mask is None and (getattr(module, "is_causal", True) if is_causal is None else is_causal)
-            states = attention(query, key, value, mask, dropout_p=dropout, is_causal=causal, scale=scaling)
+            states = attend_by_products(query, key, value, mask, dropout_p=dropout, is_causal=causal, scale=scaling)
             return states.transpose(1, 2).contiguous(), None
         options = {"dropout": dropout, "scaling": scaling, "is_causal": is_causal, **others}
         singles = {name: _single(each) for name, each in options.items()}
