@@ -64,7 +64,8 @@ class Trial:
         run = comparison.runs[0]
         final = summarize_run(read_history(run.run)).final
         own_loss = None if final is None else final.figures["loss"]
-        figures = to_plain({"trial": asdict(self), "flops": operations, "own_loss": own_loss, **asdict(run)})
+        trial = {**asdict(self), "data": self.data.name}
+        figures = to_plain({"trial": trial, "flops": operations, "own_loss": own_loss, **asdict(run)})
         del figures["run"]  # which is gone
         shutil.rmtree(folder)
         gc.collect()  # models have cycles, and the next one wants their memory
