@@ -3,6 +3,7 @@
     python benchmarks/tuning.py run shared-data --out results                    # what is not there yet, then the table
     python benchmarks/tuning.py run shared-data --out results --encoder minilm   # another encoder beside it
     python benchmarks/tuning.py run shared-data --out results --only sst2,stsb --seeds 1
+    python benchmarks/tuning.py run shared-data --out results --encoder minilm --starts encoder
     python benchmarks/tuning.py run shared-data --out results --share 1/2        # the other half by another process
 
 Every cell is `unmask tune TASK` as it comes, but for the passes over the largest data sets, which `CASES` has; the
@@ -188,9 +189,13 @@ def best_baseline(made: Figures) -> str:
     return f"{name} {figure['value']:.3f}"
 
 
-def cells_of(run: Path, encoder: Path | None, data: Path, only: str | None, seeds: int) -> list[Cell]:
+def cells_of(
+    run: Path, encoder: Path | None, data: Path, only: str | None, starts: str | None, seeds: int
+) -> list[Cell]:
     """Everything to be tuned."""
     models = {"pretrained": run, "scratch": run, "encoder": encoder}
+    if starts is not None:
+        models = {start: models[start] for start in starts.split(",")}
     return [
         Cell(name, start, seeds, model)
         for name, case in CASES.items()
@@ -207,6 +212,7 @@ def main(
     out: Path = Path("results"),
     encoder: Path | None = None,
     only: str | None = None,
+    starts: str | None = None,
     seeds: int = 3,
     share: str = "1/1",
     report_only: bool = False,
@@ -219,12 +225,13 @@ def main(
         out: Where results are kept.
         encoder: Another encoder to start from.
         only: Some of the data sets, with commas.
+        starts: Some of pretrained, scratch and encoder, with commas.
         seeds: Runs of each.
         share: Which part of the work is done here, of how many.
         report_only: Print what is there.
     """
     out.mkdir(parents=True, exist_ok=True)
-    cells = cells_of(run, encoder, data, only, seeds)
+    cells = cells_of(run, encoder, data, only, starts, seeds)
     part, parts = map(int, share.split("/"))
     for cell in () if report_only else cells[part - 1 :: parts]:
         kept(out, cell.file, partial(run_cell, cell, data, out))

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from turns import THREADS, Clock, Seconds, Spread, Turn, race, ratios
 
 RATE = 3e-4
 STEPS = 100_000  # of the schedule of a race: more than any takes
-PRECISIONS = ("bfloat16", "float32")
+PRECISIONS = "bfloat16,float32"
 Scores = list[tuple[int, float]]  # steps, and the dev score after them
 
 
@@ -87,13 +88,15 @@ def steps_to(scores: Scores, goal: float) -> int | None:
     return next((step for step, score in scores if score >= goal), None)
 
 
-def race_both(task: Task, run: Path, train: Path, steps: int, rounds: int, clock: Clock) -> float:
+def race_both(
+    task: Task, run: Path, train: Path, precisions: Sequence[str], steps: int, rounds: int, clock: Clock
+) -> float:
     """How many times as fast ours is, each side in its faster precision; what each does in a second is printed."""
     case = {"task": task, "run": run, "train": train, "steps": steps}
     sides = {
         f"{name} {precision}": partial(side, **case, precision=precision)
         for name, side in (("unmask", ours), ("theirs", theirs))
-        for precision in PRECISIONS
+        for precision in precisions
     }
     seconds = race(sides, rounds=rounds, warm=1, threads=THREADS[clock], clock=clock)
     for name, taken in seconds.items():
@@ -117,6 +120,7 @@ def main(
     dev: Path | None = None,
     lrs: str = "1e-4,3e-4,1e-3",
     seeds: int = 1,
+    precisions: str = PRECISIONS,
     steps: int = 10,
     rounds: int = 12,
     clock: Clock = "wall",
@@ -131,12 +135,13 @@ def main(
         dev: Examples to measure the score on.
         lrs: Rates of theirs, of which the one with the best score is taken.
         seeds: Tunings of each side to a score.
+        precisions: What both take turns in, with commas.
         steps: Steps in a turn.
         rounds: Turns of each; 0 for none, to record scores while the machine is busy: steps then count alike.
         clock: Seconds of the wall, or those that the processor worked for it.
         out: Where scores are kept.
     """
-    faster = race_both(task, run, train, steps, rounds, clock) if rounds else 1.0
+    faster = race_both(task, run, train, precisions.split(","), steps, rounds, clock) if rounds else 1.0
     if dev is None:
         return
     out.mkdir(parents=True, exist_ok=True)
