@@ -20,6 +20,7 @@ from transformers import PreTrainedModel
 from unmask.errors import BadInput, Damaged
 from unmask.files import free_place, write_json
 from unmask.models.config import from_directory
+from unmask.models.first_token import leave_out_unread
 from unmask.models.kernels import use_cpu_kernels
 from unmask.models.load import DTYPES, chosen_device
 from unmask.models.locate import TASK, model_directory
@@ -111,6 +112,7 @@ class TunedModel(ABC):
             lacking = sorted(report["missing_keys"])[0]
             raise Damaged(f"{self.directory}: its weights lack {lacking}, which {self.card.task} needs; tune again")
         self.model = model.to(chosen_device(device)).eval()
+        leave_out_unread(self.model)
         if self.model.device.type == "cpu":
             use_cpu_kernels(self.model)
         self.reader = RowReader(load_tokenizer(self.directory), self.card.length)

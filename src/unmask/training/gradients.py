@@ -28,6 +28,7 @@ from torch.nn import Parameter
 from unmask.errors import BadInput
 from unmask.training.machine.distributed import World
 from unmask.training.machine.sharding import is_sharded
+from unmask.training.tables import dense
 
 BUCKET = 2**18  # numbers in a bucket: few enough to leave early, enough to be worth the way
 
@@ -165,7 +166,7 @@ def in_buckets(parameters: list[Parameter], size: int = BUCKET) -> list[list[Par
 
 def flatten_gradients(parameters: list[Parameter]) -> Tensor:
     """All gradients in one row, zeros where there is none; at the end, for each parameter, whether it has one."""
-    gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in parameters]
+    gradients = [torch.zeros_like(p) if p.grad is None else dense(p.grad) for p in parameters]
     has_gradient = torch.tensor([float(p.grad is not None) for p in parameters], device=gradients[0].device)
     return torch.cat([gradient.flatten() for gradient in [*gradients, has_gradient]])
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn import Embedding, Module
 
 from unmask.training.machine.sharding import full_tensor, is_sharded, shard_like
+from unmask.training.tables import Tables
 
 NEWTON_SCHULZ = (
     3.4445,
@@ -173,6 +174,7 @@ class Optimizer:
 
     def __init__(self, model: Module, settings: Optimizing) -> None:
         self.settings = settings
+        self.tables = Tables(model)
         self.names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
         tables = {module.weight for module in model.modules() if isinstance(module, Embedding)}
         inside = [p for p in self.names if p.ndim == 2 and _is_a_matrix(self.names[p]) and p not in tables]

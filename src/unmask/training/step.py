@@ -76,6 +76,7 @@ def take_step(
     sums.reduce_counts(world)
     splits = accumulate_gradients(learner, source, step, micro_batches, sums, world, options)
     sums.reduce_losses(world)
+    optimizer.tables.settle()
     options.precision.unscale(learner.parameters())
     norm = clip_gradients(learner.parameters(), optimizer.settings.clip)
     finite = isfinite(sums.loss) and isfinite(norm)

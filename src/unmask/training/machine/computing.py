@@ -23,6 +23,7 @@ from torch.nn import Module
 from transformers import PreTrainedModel
 
 from unmask.errors import BadInput, did_you_mean
+from unmask.models.first_token import leave_out_unread
 from unmask.models.kernels import use_cpu_kernels
 from unmask.models.layers import layers_of
 from unmask.training.machine.processor import half_precision_works, processor_name
@@ -114,7 +115,9 @@ def make_ready(learner: Module, computing: Computing, device: torch.device) -> M
         check_compiler(device)
         for layer in layers_of(learner):
             layer.compile(backend=BACKEND)
-    elif device.type == "cpu" and computing.precision != "float16":
+        return learner
+    leave_out_unread(learner)
+    if device.type == "cpu" and computing.precision != "float16":
         use_cpu_kernels(learner)
     return learner
 

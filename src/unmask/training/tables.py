@@ -1,0 +1,56 @@
+"""Gradients of embedding tables, of which a step reads some rows: those rows on their way, a whole table in the end.
+
+In: a learner. Out: the same learner, whose tables have gradients as torch's `Embedding` gives them without this, bit
+for bit. A whole gradient is as large as its table, 47 MB in MiniLM: instead of being taken from the system, filled with
+zeros and given back at every step, it is kept, and only the rows that a step has read are cleared and added to.
+
+A table that is a head's decoder too has a gradient everywhere, and stays as it is; so do those on GPUs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import torch
+from torch import Tensor
+from torch.nn import Embedding, Module, Parameter
+
+SMALLEST = 2**20  # numbers in a table that it is worth while for
+
+
+class Tables:
+    """The large tables of a learner that nothing but look-ups reads."""
+
+    def __init__(self, learner: Module) -> None:
+        users = Counter(parameter for module in learner.modules() for parameter in module._parameters.values())
+        self.gradients: dict[Parameter, Tensor] = {}  # of each, zero but where its last step has read
+        self.rows: dict[Parameter, Tensor] = {}  # that its last step has read
+        self.weights: list[Parameter] = []
+        for module in learner.modules():
+            if isinstance(module, Embedding) and users[module.weight] == 1 and _is_worth_while(module):
+                module.sparse = True
+                self.weights.append(module.weight)
+
+    def settle(self) -> None:
+        """Make the gradient of each table whole."""
+        for weight in self.weights:
+            if weight.grad is not None and weight.grad.is_sparse:
+                weight.grad = self._whole(weight, weight.grad)
+
+    def _whole(self, weight: Parameter, read: Tensor) -> Tensor:
+        whole = self.gradients.setdefault(weight, torch.zeros_like(weight))
+        if weight in self.rows:
+            whole.index_fill_(0, self.rows[weight], 0.0)
+        self.rows[weight] = read._indices()[0]
+        return whole.index_add_(0, self.rows[weight], read._values())
+
+
+def dense(gradient: Tensor) -> Tensor:
+    """A gradient with all of its rows."""
+    return gradient.to_dense() if gradient.is_sparse else gradient
+
+
+def _is_worth_while(table: Embedding) -> bool:
+    weight = table.weight
+    plain = type(weight) is Parameter and weight.device.type == "cpu" and weight.dtype == torch.float32
+    return plain and weight.requires_grad and weight.numel() >= SMALLEST and not table.scale_grad_by_freq
