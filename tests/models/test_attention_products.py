@@ -88,7 +88,7 @@ def test_as_many_weights_are_dropped_as_are_asked_for_and_the_mean_stays(share: 
 def test_gradients_with_dropout_are_those_of_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = states(2, 2, 9, 11)
     dropped = torch.rand(4, 9, 11, generator=torch.Generator().manual_seed(0)) < 0.25
-    monkeypatch.setattr(Dropping, "factors", lambda *_: (~dropped).float() / 0.75)
+    monkeypatch.setattr(Dropping, "kept", lambda *_: ~dropped)
 
     def formula(query: Tensor, key: Tensor, value: Tensor, attn_mask: Mask, dropout_p: float) -> Tensor:
         assert attn_mask is None

@@ -32,7 +32,8 @@ def test_as_many_are_dropped_as_are_asked_for_and_the_mean_stays(share: float) -
 
 
 def test_a_share_is_met_to_the_part() -> None:
-    sums = [Dropping(0, parts).factors(torch.Size([4, PARTS])).sum() for parts in (0, PARTS)]
+    every = torch.Size([4, PARTS])
+    sums = [(dropping := Dropping(0, parts)).factors(dropping.kept(every)).sum() for parts in (0, PARTS)]
     assert sums == [4 * PARTS, 0] and Dropping.draw(0.1).parts == 6554
 
 

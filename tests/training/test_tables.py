@@ -9,8 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 from torch.nn import Embedding, Linear, Module
+from torch.nn.utils import clip_grad_norm_
 
 from unmask.training.gradients import flatten_gradients
+from unmask.training.machine.sharding import clip_gradients
 from unmask.training.tables import Tables
 
 ROWS, WIDTH, PADDING = 4_200, 256, 0
@@ -46,6 +48,7 @@ def gradients(model: Looker, tables: Tables | None) -> list[Tensor]:
         for ids in micro_batches:
             model(ids).square().sum().backward()
         if tables is not None:
+            tables.gather()
             tables.settle()
         assert model.table.weight.grad is not None
         found.append(model.table.weight.grad.clone())
@@ -68,8 +71,22 @@ def test_of_one_micro_batch_they_are_so_bit_for_bit() -> None:
         for each in (model, reference):
             each.zero_grad(set_to_none=True)
             each(ids).square().sum().backward()
+        tables.gather()
         tables.settle()
         assert torch.equal(*(each.table.weight.grad for each in (model, reference)))  # type: ignore[arg-type]
+
+
+def test_it_is_clipped_as_torch_clips_the_whole() -> None:
+    model, reference = Looker(), Looker()
+    tables = Tables(model)
+    for each in (model, reference):
+        each(torch.tensor([[3, 4, 3, 9]])).square().sum().backward()
+    tables.gather()
+    norm = clip_gradients(model.parameters(), 0.01)
+    tables.settle()
+    assert norm == pytest.approx(float(clip_grad_norm_(reference.parameters(), 0.01)), rel=1e-6) and norm > 0.01
+    for one, other in zip(model.parameters(), reference.parameters(), strict=True):
+        torch.testing.assert_close(one.grad, other.grad, rtol=1e-4, atol=0)
 
 
 def test_the_memory_is_kept_from_step_to_step() -> None:
@@ -77,6 +94,7 @@ def test_the_memory_is_kept_from_step_to_step() -> None:
     tables = Tables(model)
     for (ids, _) in batches():
         model(ids).sum().backward()
+        tables.gather()
         tables.settle()
         assert model.table.weight.grad is not None
         places.add(model.table.weight.grad.data_ptr())
@@ -94,7 +112,9 @@ def test_what_is_a_decoder_too_or_small_stays_as_it_is(options: dict[str, Any]) 
 
 def test_a_table_that_was_not_read_has_no_gradient() -> None:
     model = Looker()
-    Tables(model).settle()
+    tables = Tables(model)
+    tables.gather()
+    tables.settle()
     assert model.table.weight.grad is None
 
 

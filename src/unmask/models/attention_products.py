@@ -107,25 +107,26 @@ class AttentionProducts(Function):
         if bias is not None:
             weights.unflatten(0, heads).add_(bias)
         torch.softmax(weights, -1, out=weights)
-        ctx.save_for_backward(query, key, value, weights)
+        kept = None if dropping is None else dropping.kept(weights.shape)
+        ctx.save_for_backward(query, key, value, weights, kept)
         ctx.heads, ctx.scale, ctx.dropping = heads, scale, dropping
-        kept = weights if dropping is None else weights * dropping.factors(weights.shape)
-        return cast(Tensor, torch.bmm(kept, value).unflatten(0, heads))
+        dropped = weights if kept is None else dropping.factors(kept).mul_(weights)
+        return cast(Tensor, torch.bmm(dropped, value).unflatten(0, heads))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         """Through the weights into queries, keys and values."""
-        query, key, value, weights = ctx.saved_tensors
+        query, key, value, weights, kept = ctx.saved_tensors
         gradient = gradient.contiguous().flatten(0, 1)
         with torch.autocast("cpu", enabled=False):
             for_weights = torch.bmm(gradient, value.mT)
-            kept = weights
-            if ctx.dropping is not None:
-                factors = ctx.dropping.factors(weights.shape)
+            dropped = weights
+            if kept is not None:
+                factors = ctx.dropping.factors(kept)
                 for_weights.mul_(factors)
-                kept = factors.mul_(weights)
-            for_value = torch.bmm(kept.mT, gradient)
+                dropped = factors.mul_(weights)
+            for_value = torch.bmm(dropped.mT, gradient)
             torch.ops.aten._softmax_backward_data.out(for_weights, weights, -1, weights.dtype, grad_input=for_weights)
             for_query, for_key = _product(for_weights, key, ctx.scale), _product(for_weights.mT, query, ctx.scale)
         states = (each.unflatten(0, ctx.heads) for each in (for_query, for_key, for_value))

@@ -1,8 +1,8 @@
 """Dropout on CPUs, where torch draws one number after the other: here four are cut out of each that is drawn.
 
-In: a learner. Out: the same learner, whose dropout takes less than half of the time, and nothing is kept of it for the
-backward pass, which draws again. What is dropped is another draw from the same law, and a function of the state of
-torch's random numbers: layers that are computed twice drop the same.
+In: a learner. Out: the same learner, whose dropout takes less than half of the time, and keeps a byte of each number
+for the backward pass. What is dropped is another draw from the same law, and a function of the state of torch's random
+numbers: layers that are computed twice drop the same.
 """
 
 from __future__ import annotations
@@ -43,19 +43,22 @@ class Dropped(Function):
     @staticmethod
     def forward(ctx: Any, states: Tensor, dropping: Dropping) -> Tensor:
         """Of any shape."""
+        kept = dropping.kept(states.shape)
+        ctx.save_for_backward(kept)
         ctx.dropping = dropping
-        return (states * dropping.factors(states.shape)).to(states.dtype)
+        return (states * dropping.factors(kept)).to(states.dtype)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         """The same again."""
-        return (gradient * ctx.dropping.factors(gradient.shape)).to(gradient.dtype), None
+        (kept,) = ctx.saved_tensors
+        return (gradient * ctx.dropping.factors(kept)).to(gradient.dtype), None
 
 
 @dataclass(frozen=True)
 class Dropping:
-    """What is dropped, as the number that it is drawn from: it is drawn again where it is needed again."""
+    """What is dropped, as the number that it is drawn from."""
 
     seed: int
     parts: int  # of `PARTS`, that are dropped
@@ -65,11 +68,12 @@ class Dropping:
         """One of torch's random numbers."""
         return cls(int(torch.randint(2**62, ())), round(share * PARTS))
 
-    def factors(self, shape: torch.Size) -> Tensor:
+    def kept(self, shape: torch.Size) -> Tensor:
+        """Where nothing is dropped."""
+        drawn = np.random.SFC64(self.seed).random_raw(-(-shape.numel() // 4))
+        return torch.from_numpy(drawn.view(np.uint16)[: shape.numel()] >= self.parts).view(shape)
+
+    def factors(self, kept: Tensor) -> Tensor:
         """0 where something is dropped, else a number that keeps the mean, in float32."""
-        drawn = np.random.Generator(np.random.SFC64(self.seed)).integers(
-            2**64, size=-(-shape.numel() // 4), dtype=np.uint64
-        )
-        kept = drawn.view(np.uint16)[: shape.numel()] >= self.parts
         times = np.float32(PARTS / (PARTS - self.parts) if self.parts < PARTS else 0.0)
-        return torch.from_numpy(np.multiply(kept, times, dtype=np.float32)).view(shape)
+        return torch.from_numpy(np.multiply(kept.numpy(), times, dtype=np.float32))

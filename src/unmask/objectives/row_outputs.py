@@ -25,8 +25,8 @@ from unmask.tokens.bucket import batches_by_length, rounded_width
 TOKENS = 16_384  # of a part at the most, padding among them, or one row
 BYTES = 4_000_000_000  # and what the layers keep of it
 FEWEST, PADDING = 4_096, 0.1  # from so many tokens on a part ends before so much of it would be padding
-INSIDE = 66  # bytes kept of a token in a layer, for each number of its width, in float32
-WEIGHTS = 4  # and for each head and token that it attends to, where attention has dropout
+INSIDE = 68  # bytes kept of a token in a layer, for each number of its width, in float32
+WEIGHTS = 5  # and for each head and token that it attends to, where attention has dropout
 SHARE = 0.2  # of the memory, for what is kept inside
 
 Rows = dict[str, Tensor]

@@ -76,9 +76,10 @@ def take_step(
     sums.reduce_counts(world)
     splits = accumulate_gradients(learner, source, step, micro_batches, sums, world, options)
     sums.reduce_losses(world)
-    optimizer.tables.settle()
+    optimizer.tables.gather()
     options.precision.unscale(learner.parameters())
     norm = clip_gradients(learner.parameters(), optimizer.settings.clip)
+    optimizer.tables.settle()
     finite = isfinite(sums.loss) and isfinite(norm)
     options.precision.update(finite)
     spike = options.recent.spike(sums.loss, norm) if finite else None

@@ -2,7 +2,7 @@
 
 In: a learner. Out: the same learner, whose tables have gradients as torch's `Embedding` gives them without this, bit
 for bit. A whole gradient is as large as its table, 47 MB in MiniLM: instead of being taken from the system, filled with
-zeros and given back at every step, it is kept, and only the rows that a step has read are cleared and added to.
+zeros and given back at every step, it is kept, and only the rows that a step has read are measured, clipped and written.
 
 A table that is a head's decoder too has a gradient everywhere, and stays as it is; so do those on GPUs.
 """
@@ -31,8 +31,14 @@ class Tables:
                 module.sparse = True
                 self.weights.append(module.weight)
 
+    def gather(self) -> None:
+        """Add up what a step has for the same row: a gradient has each of its rows once, to be measured and clipped."""
+        for weight in self.weights:
+            if weight.grad is not None and weight.grad.is_sparse:
+                weight.grad = weight.grad.coalesce()
+
     def settle(self) -> None:
-        """Make the gradient of each table whole."""
+        """Make the gradient of each table whole, for the optimizer."""
         for weight in self.weights:
             if weight.grad is not None and weight.grad.is_sparse:
                 weight.grad = self._whole(weight, weight.grad)
@@ -42,7 +48,7 @@ class Tables:
         if weight in self.rows:
             whole.index_fill_(0, self.rows[weight], 0.0)
         self.rows[weight] = read._indices()[0]
-        return whole.index_add_(0, self.rows[weight], read._values())
+        return whole.index_copy_(0, self.rows[weight], read._values())
 
 
 def dense(gradient: Tensor) -> Tensor:

@@ -51,8 +51,8 @@ def shard_like(tensor: Tensor, like: Tensor) -> Tensor:
 
 
 def clip_gradients(parameters: Iterable[Parameter], max_norm: float) -> float:
-    """Shrink the whole gradient to a norm of at most `most`; the norm that it had."""
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    """Shrink the whole gradient to a norm of at most `max_norm`; the norm that it had."""
+    gradients = [_numbers(parameter.grad) for parameter in parameters if parameter.grad is not None]
     shards = [gradient for gradient in gradients if is_sharded(gradient)]
     norm = get_total_norm([gradient for gradient in gradients if not is_sharded(gradient)])
     if shards:
@@ -62,3 +62,8 @@ def clip_gradients(parameters: Iterable[Parameter], max_norm: float) -> float:
         for gradient in gradients:
             gradient.mul_(max_norm / total_norm)
     return total_norm
+
+
+def _numbers(gradient: Tensor) -> Tensor:
+    """All that are not 0 for being in no row that was read."""
+    return gradient._values() if gradient.is_sparse else gradient
