@@ -31,7 +31,8 @@ class Looker(Module):
             self.head.weight = self.table.weight
 
     def forward(self, ids: Tensor) -> Tensor:
-        return self.head(self.table(ids).tanh())
+        compared: Tensor = self.head(self.table(ids).tanh())
+        return compared
 
 
 def batches() -> Iterator[list[Tensor]]:
@@ -67,7 +68,7 @@ def test_gradients_are_those_of_torch() -> None:
 def test_of_one_micro_batch_they_are_so_bit_for_bit() -> None:
     model, reference = Looker(), Looker()
     tables = Tables(model)
-    for (ids, _) in batches():
+    for ids, _ in batches():
         for each in (model, reference):
             each.zero_grad(set_to_none=True)
             each(ids).square().sum().backward()
@@ -92,7 +93,7 @@ def test_it_is_clipped_as_torch_clips_the_whole() -> None:
 def test_the_memory_is_kept_from_step_to_step() -> None:
     model, places = Looker(), set()
     tables = Tables(model)
-    for (ids, _) in batches():
+    for ids, _ in batches():
         model(ids).sum().backward()
         tables.gather()
         tables.settle()

@@ -2,7 +2,7 @@
 
 In: a learner. Out: the same learner, whose tables have gradients as torch's `Embedding` gives them without this, bit
 for bit. A whole gradient is as large as its table, 47 MB in MiniLM: instead of being taken from the system, filled with
-zeros and given back at every step, it is kept, and only the rows that a step has read are measured, clipped and written.
+zeros and given back at every step, it is kept. Only the rows that a step has read are measured, clipped and written.
 
 A table that is a head's decoder too has a gradient everywhere, and stays as it is; so do those on GPUs.
 """
@@ -22,10 +22,12 @@ class Tables:
     """The large tables of a learner that nothing but look-ups reads."""
 
     def __init__(self, learner: Module) -> None:
-        users = Counter(parameter for module in learner.modules() for parameter in module._parameters.values())
-        self.gradients: dict[Parameter, Tensor] = {}  # of each, zero but where its last step has read
-        self.rows: dict[Parameter, Tensor] = {}  # that its last step has read
-        self.weights: list[Parameter] = []
+        users: Counter[Tensor | None] = Counter(
+            parameter for module in learner.modules() for parameter in module._parameters.values()
+        )
+        self.gradients: dict[Tensor, Tensor] = {}  # of each, zero but where its last step has read
+        self.rows: dict[Tensor, Tensor] = {}  # that its last step has read
+        self.weights: list[Tensor] = []
         for module in learner.modules():
             if isinstance(module, Embedding) and users[module.weight] == 1 and _is_worth_while(module):
                 module.sparse = True
@@ -43,7 +45,7 @@ class Tables:
             if weight.grad is not None and weight.grad.is_sparse:
                 weight.grad = self._whole(weight, weight.grad)
 
-    def _whole(self, weight: Parameter, read: Tensor) -> Tensor:
+    def _whole(self, weight: Tensor, read: Tensor) -> Tensor:
         whole = self.gradients.setdefault(weight, torch.zeros_like(weight))
         if weight in self.rows:
             whole.index_fill_(0, self.rows[weight], 0.0)
