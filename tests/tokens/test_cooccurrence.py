@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from unmask.tokens import cooccurrence
@@ -49,6 +50,18 @@ def test_the_strongest_directions_are_those_of_a_full_decomposition() -> None:
     left, values, _ = np.linalg.svd(rows)
     expected = left[:, :5] * np.sqrt(values[:5])
     np.testing.assert_allclose(vectors @ vectors.T, expected @ expected.T, atol=2e-3)
+
+
+def test_a_direction_and_its_opposite_are_the_same_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = csr_matrix(np.random.default_rng(0).random((40, 30), dtype=np.float32))
+    vectors, decompose = strongest_directions(rows, 6), np.linalg.eigh
+
+    def turned_round(matrix: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        squares, directions = decompose(matrix)
+        return squares, directions * np.where(np.arange(len(squares)) % 2, -1, 1)
+
+    monkeypatch.setattr(np.linalg, "eigh", turned_round)
+    np.testing.assert_allclose(strongest_directions(rows, 6), vectors, rtol=0, atol=1e-6)
 
 
 def test_a_vocabulary_smaller_than_the_rank_gives_as_many_directions_as_it_has() -> None:

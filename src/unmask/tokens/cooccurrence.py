@@ -82,7 +82,11 @@ def positive_pmi(tokens: Ids, contexts: Integers, shape: tuple[int, int]) -> csr
 
 
 def strongest_directions(rows: csr_matrix, rank: int) -> Vectors:
-    """Each row in the strongest directions of all of them, weighed by the roots of their singular values."""
+    """Each row in the strongest directions of all of them, weighed by the roots of their singular values.
+
+    A direction and its opposite are as strong, and which of them comes out is up to the processor: of each the one is
+    taken in which what is farthest from 0 is positive, so that a model begins alike on every machine.
+    """
     rank = min(rank, rows.shape[0])
     turned = rows.T.tocsr()
     width = min(rank + SPARE, rows.shape[0])
@@ -94,4 +98,5 @@ def strongest_directions(rows: csr_matrix, rank: int) -> Vectors:
     squares, directions = np.linalg.eigh(shadow.T @ shadow)  # ascending
     strengths = np.maximum(squares[::-1][:rank], 0) ** (POWER / 2)
     vectors: Vectors = (basis @ directions[:, ::-1][:, :rank] * strengths).astype(np.float32)
-    return vectors
+    farthest = np.take_along_axis(vectors, np.abs(vectors).argmax(0, keepdims=True), 0)
+    return vectors * np.where(farthest < 0, np.float32(-1), np.float32(1))
