@@ -15,7 +15,7 @@ LAYERS = [
     {"records", "results", "errors"},
     {
         *("progress", "files", "randomness", "quantities", "stages", "words", "task_batches", "network", "intervals"),
-        "machine",
+        "system_memory",
     },
     {"runs"},
     {"corpus", "corruption"},

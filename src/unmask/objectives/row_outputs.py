@@ -17,9 +17,9 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from transformers import PreTrainedModel
 
-from unmask.machine import own_memory_bytes
 from unmask.objectives.objective import device_of
 from unmask.records import Integers
+from unmask.system_memory import own_memory_bytes
 from unmask.tokens.bucket import batches_by_length, rounded_width
 
 TOKENS = 16_384  # of a part at the most, padding among them, or one row

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from unmask.errors import BadInput
-from unmask.machine import memory_bytes
 from unmask.quantities import format_bytes
 from unmask.results import Examined, ExtraStatus, GpuStatus, LibraryStatus
+from unmask.system_memory import memory_bytes
 
 NAME = "unmask"
 LITTLE_DISK = 2_000_000_000  # bytes: a run of mini with its checkpoints and reports takes a tenth of it, a corpus more

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import torch
 
 from unmask.errors import BadInput
-from unmask.machine import memory_bytes
 from unmask.results import ProductSpeed
+from unmask.system_memory import memory_bytes
 from unmask.training.machine.computing import Machine, machine_of
 from unmask.training.machine.fastest import product_speeds
 from unmask.training.machine.processor import half_precision_works

@@ -14,7 +14,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from unmask.machine import own_memory_bytes
+from unmask.system_memory import own_memory_bytes
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 LARGEST = 2**31 - 1  # the thresholds are C ints

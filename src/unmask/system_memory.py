@@ -1,4 +1,4 @@
-"""What the machine has that a program runs on.
+"""How much memory this process may take.
 
 In: nothing. Out: bytes of memory. A container has what it is allowed, and not what its host has.
 """
