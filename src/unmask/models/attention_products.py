@@ -107,10 +107,12 @@ class AttentionProducts(Function):
         if bias is not None:
             weights.unflatten(0, heads).add_(bias)
         torch.softmax(weights, -1, out=weights)
-        kept = None if dropping is None else dropping.kept(weights.shape)
+        kept, dropped = None, weights
+        if dropping is not None:
+            kept = dropping.kept(weights.shape)
+            dropped = dropping.factors(kept).mul_(weights)
         ctx.save_for_backward(query, key, value, weights, kept)
         ctx.heads, ctx.scale, ctx.dropping = heads, scale, dropping
-        dropped = weights if kept is None else dropping.factors(kept).mul_(weights)
         return cast(Tensor, torch.bmm(dropped, value).unflatten(0, heads))
 
     @staticmethod
