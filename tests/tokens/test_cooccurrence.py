@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from math import log
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
@@ -122,3 +126,27 @@ def test_they_are_the_same_each_time(data: Path, monkeypatch: pytest.MonkeyPatch
     dataset = Dataset.open(data)
     one, other = (token_vectors(dataset.split("train"), dataset.vocabulary.size, 16) for _ in range(2))
     assert np.array_equal(one, other)
+
+
+KERNELS = {"AVX2": ("Nehalem", "Haswell"), "AVX512": ("Nehalem", "Haswell", "SkylakeX")}  # of OpenBLAS, by processor
+
+
+@pytest.mark.skipif(torch.backends.cpu.get_cpu_capability() not in KERNELS, reason="OpenBLAS has one way here")
+def test_they_are_the_same_whatever_kernels_the_processor_gets(data: Path, tmp_path: Path) -> None:
+    program = """
+import sys
+import numpy as np
+from unmask.tokens.cooccurrence import token_vectors
+from unmask.tokens.store.dataset import Dataset
+
+dataset = Dataset.open(sys.argv[1])
+np.save(sys.argv[2], token_vectors(dataset.split("train"), dataset.vocabulary.size, 128))
+"""
+    made = []
+    for kernels in KERNELS[torch.backends.cpu.get_cpu_capability()]:
+        file = tmp_path / f"{kernels}.npy"
+        command = [sys.executable, "-c", program, str(data), str(file)]
+        subprocess.run(command, env={**os.environ, "OPENBLAS_CORETYPE": kernels}, check=True)
+        made.append(np.load(file))
+    for vectors in made[1:]:
+        np.testing.assert_allclose(vectors, made[0], rtol=0, atol=2e-3 * np.abs(made[0]).max())
