@@ -13,10 +13,10 @@ its steps taking what they take in the race.
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +24,8 @@ import tyro
 from recorded import Figures, kept, key
 from tuning_rivals import BATCH, FIGURE, Task, Tuned, scores_of, trainer_of
 from turns import THREADS, Clock, Seconds, Spread, Turn, race, ratios
+
+from unmask.files import sha256_of
 
 RATE = 3e-4
 STEPS = 100_000  # of the schedule of a race: more than any takes
@@ -123,6 +125,7 @@ def main(
     precisions: str = PRECISIONS,
     steps: int = 10,
     rounds: int = 12,
+    faster: float = 1.0,
     clock: Clock = "wall",
     out: Path = Path("benchmarks/results"),
 ) -> None:
@@ -133,44 +136,79 @@ def main(
         train: Labelled texts, or scored pairs.
         task: What is learnt.
         dev: Examples to measure the score on.
-        lrs: Rates of theirs, of which the one with the best score is taken.
+        lrs: Rates of theirs, of which the one with the best score of the first seed is taken.
         seeds: Tunings of each side to a score.
         precisions: What both take turns in, with commas.
         steps: Steps in a turn.
-        rounds: Turns of each; 0 for none, to record scores while the machine is busy: steps then count alike.
+        rounds: Turns of each; 0 for none, to record scores while the machine is busy.
+        faster: Without turns: how many times as fast ours takes a step, from a race of before.
         clock: Seconds of the wall, or those that the processor worked for it.
         out: Where scores are kept.
     """
-    faster = race_both(task, run, train, precisions.split(","), steps, rounds, clock) if rounds else 1.0
+    if rounds:
+        faster = race_both(task, run, train, precisions.split(","), steps, rounds, clock)
     if dev is None:
         return
     out.mkdir(parents=True, exist_ok=True)
-    for seed in range(seeds):
-        digest = key(str(run), str(train), str(dev), task, seed)
-        mine = kept(out, f"tuning-scores-ours-{digest}", partial(our_scores, task, run, train, dev, seed))
-        found: dict[float, Scores] = {}
-        for lr in map(float, lrs.split(",")):
-            plan = Tuned(model=run, train=train, dev=dev, steps=mine["steps"], lr=lr, seed=seed)
-            name = f"tuning-scores-theirs-{digest}-{lr}"
-            found[lr] = kept(out, name, lambda plan=plan: {"scores": scores_of(task, plan)})["scores"]
-        report(task, mine["scores"], found, faster)
+    tunings = Tunings(task=task, run=run, train=train, dev=dev, out=out)
+    report(task, *tunings.raced([float(lr) for lr in lrs.split(",")], seeds), faster)
 
 
-def report(task: Task, mine: Scores, found: dict[float, Scores], faster: float) -> None:
-    """Whose score is the better, and how soon ours has theirs."""
-    lr, best = max(((lr, max(score for _, score in scores)) for lr, scores in found.items()), key=lambda pair: pair[1])
-    print(f"dev {FIGURE[task]}: ours {max(score for _, score in mine):.4f}, theirs {best:.4f} (lr {lr:g})")
-    for share in (1.0, 0.99, 0.97):
-        theirs_steps, ours_steps = steps_to(found[lr], share * best), steps_to(mine, share * best)
-        assert theirs_steps is not None
-        if ours_steps is None:
-            print(f"  {share:.0%} of theirs: after {theirs_steps} steps, ours never")
-            continue
-        times = theirs_steps / ours_steps * faster
-        print(
-            f"  {share:.0%} of theirs: they after {theirs_steps} steps, ours after {ours_steps}: {times:.2f} × as soon"
-        )
-    print(json.dumps({"ours": mine, "theirs": {str(lr): scores for lr, scores in found.items()}}))
+@dataclass(frozen=True, kw_only=True)
+class Tunings:
+    """Tunings of both sides from a run to their end, each made once."""
+
+    task: Task
+    run: Path
+    train: Path
+    dev: Path
+    out: Path
+
+    def name(self, side: str, seed: int) -> str:
+        """What a tuning is kept under: the start by its name, the examples by their content."""
+        digest = key(self.task, sha256_of(self.train), sha256_of(self.dev))
+        return f"tuning-scores-{self.run.name}-{self.task}-{digest}-{side}-seed-{seed}"
+
+    def raced(self, lrs: Sequence[float], seeds: int) -> tuple[float, list[tuple[Scores, Scores]]]:
+        """Their best rate by the first seed, and for each seed the scores of ours and of theirs with that rate."""
+        _, steps = self.ours(0)
+        lr = max(lrs, key=lambda lr: best(self.theirs(lr, steps, 0)))
+        return lr, [(self.ours(seed)[0], self.theirs(lr, steps, seed)) for seed in range(seeds)]
+
+    def ours(self, seed: int) -> tuple[Scores, int]:
+        """Of `unmask tune` as it comes, and how many steps it took."""
+        run = partial(our_scores, self.task, self.run, self.train, self.dev, seed)
+        found = kept(self.out, self.name("ours", seed), run)
+        return found["scores"], found["steps"]
+
+    def theirs(self, lr: float, steps: int, seed: int) -> Scores:
+        """Of their trainer, in float32."""
+        plan = Tuned(model=self.run, train=self.train, dev=self.dev, steps=steps, lr=lr, seed=seed)
+        run = partial(scores_of, self.task, plan)
+        return kept(self.out, self.name(f"theirs-{lr:g}", seed), lambda: {"scores": run()})["scores"]
+
+
+def best(scores: Scores) -> float:
+    """The best of all moments."""
+    return max(score for _, score in scores)
+
+
+def report(task: Task, lr: float, raced: list[tuple[Scores, Scores]], faster: float) -> None:
+    """Whose score is the better, and how soon each has what theirs comes to."""
+    print(
+        f"\ntheirs with a rate of {lr:g}; steps to a share of their best dev {FIGURE[task]}; ours takes a step "
+        f"{faster:.2f} times as fast\n"
+    )
+    shares = (1.0, 0.99, 0.97)
+    heads = [f"{share:.0%}: theirs, ours, times as soon" for share in shares]
+    print(f"| seed | theirs | ours | {' | '.join(heads)} |\n" + "|---" * (3 + len(shares)) + "|")
+    for seed, (ours_scores, theirs_scores) in enumerate(raced):
+        cells = [f"{seed}", f"{best(theirs_scores):.4f}", f"{best(ours_scores):.4f}"]
+        for share in shares:
+            goal = share * best(theirs_scores)
+            they, we = steps_to(theirs_scores, goal), steps_to(ours_scores, goal)
+            cells.append(f"{they}, " + ("never" if we is None else f"{we}, {they / max(we, 1) * faster:.2f}"))
+        print(f"| {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":
