@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 
 import pytest
 
+import unmask
 from unmask.errors import BadInput, nearest_name
 from unmask.verbs.commands import COMMANDS, MEANT, NEEDLESS
 from unmask.verbs.mistakes import RENAMED, WrongUsage, find_mistake, unknown_command, wrong_value
@@ -96,3 +98,9 @@ def test_a_choice_is_named_with_the_others() -> None:
     mistake = wrong_value(option, "bsah")
     assert isinstance(mistake, BadInput) and str(mistake) == "SHELL bsah: give one of bash, zsh; did you mean bash?"
     assert wrong_value(option, "zsh") is None
+
+
+@pytest.mark.parametrize("verb", [unmask.embed, unmask.fill, unmask.score, unmask.predict, unmask.show])
+def test_a_list_of_texts_is_told_how_it_is_given(verb: Callable[..., object]) -> None:
+    with pytest.raises(BadInput, match=r"no list: give \*texts"):
+        verb("run", ["a text", "another"])

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from unmask.errors import BadInput
+
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 Taken = ParamSpec("Taken")
 Result = TypeVar("Result")
@@ -66,6 +68,9 @@ def streamed(function: Callable[Taken, Iterator[Result]]) -> Callable[Taken, lis
 
     @wraps(function)
     def in_a_list(*positions: Taken.args, **settings: Taken.kwargs) -> list[Result]:
+        if any(isinstance(each, list | tuple) for each in positions):
+            name = function.__name__
+            raise BadInput(f"unmask.{name} takes one after the other and no list: give *texts where texts is one")
         return list(function(*positions, **settings))
 
     STREAMED[in_a_list] = function
