@@ -40,7 +40,7 @@ def test_the_model_stands_beside_its_baselines_with_and_without_an_answer() -> N
     assert max(map(len, said.splitlines())) <= 80 and "on 90 test questions" in flat
     for told in ("60 with an answer", "30 without one", "sliding window", "75.0% – 85.0%", "Only 90 test questions"):
         assert told in flat
-    assert "2 test answers stand elsewhere" in flat and "1 test questions without words" in flat
+    assert "stand elsewhere than the file says, repaired: 2." in flat and "1 test questions without words" in flat
 
 
 def test_an_answer_stands_before_its_question_and_none_is_said() -> None:

@@ -56,7 +56,9 @@ def test_all_ways_of_searching_stand_beside_each_other_and_folds_are_said() -> N
     said = page(replace(TUNED, folds=judged))
     words = " ".join(said.split())
     assert "on 225 queries" in said and all(name in said for name in ways) and "0.355 – 0.468" in said
-    assert "Every query was judged by a model that had not seen it;" in words
+    assert "Each example is judged by a model that has not seen it;" in words
+    leaked = page(replace(TUNED, test=replace(judged, leaked=5, clean_ndcg_10=FIGURE), folds=judged))
+    assert "Without what leaked (5), nDCG@10 is" in " ".join(leaked.split()) and leaked.count("on 225 queries") == 2
     assert "Searched among 1,400 documents." in words and max(map(len, said.splitlines())) <= 80
     assert "No test queries" in page(TUNED)
 

@@ -59,6 +59,8 @@ def test_the_model_stands_beside_its_baselines() -> None:
     assert "on 90 test pairs" in said and "0.75" in said and "frozen vectors, whitened" in said
     assert "Without what leaked (3), Spearman is 0.800" in " ".join(said.split())
     assert max(map(len, said.splitlines())) <= 80
+    every = replace(judged, leaked=90, clean_spearman=None)
+    assert "90 of 90 leaked: too few are left for Spearman" in " ".join(page(replace(TUNED, test=every)).split())
     assert "No --test:" in page(TUNED)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -49,6 +50,8 @@ def test_without_test_texts_the_page_says_what_that_means() -> None:
     said = page(tuned(None))
     assert "No --test: what was chosen on dev looks better there than it is." in " ".join(said.split())
     assert "of 650, the best on dev" in said and max(map(len, said.splitlines())) <= 80
+    untrained = " ".join(page(replace(tuned(None), step=0)).split())
+    assert "learnt nothing" in untrained and "learnt nothing" not in " ".join(said.split())
 
 
 def test_the_model_stands_beside_its_baselines_and_the_worst_labels_are_shown() -> None:

@@ -37,6 +37,19 @@ def test_figures_stand_beside_baselines_and_confusions_are_a_picture(tmp_path: P
     }
 
 
+def test_what_leaked_and_what_cannot_be_known_stands_on_the_page(tmp_path: Path) -> None:
+    judged = {"clean_f1": FIGURE, "leaked": 7, "f1": FIGURE, "calibration_error": 0.125}
+    overlaps = [
+        {"part": "test", "source": "data", "path": "wiki/data", "known": True, "texts": 9, "runs": 7},
+        {"part": "test", "source": "pretraining", "known": False},
+    ]
+    spread = {"seeds": 3, "mean": 0.75, "deviation": 0.01, "least": 0.74, "most": 0.76}
+    html = sections(tmp_path, {"test": judged, "overlaps": overlaps, "spread": spread, "measured_before": 2})
+    assert "wiki/data" in html and "not known here" in html and "0.740" in html and "0.125" in html
+    assert "measured on this test set before" in html and html.index(">f1<") < html.index(">clean f1<")
+    assert next(judged_figures(tmp_path))[1].startswith("f1 on test")
+
+
 def test_the_page_heads_with_what_nothing_was_chosen_by(tmp_path: Path) -> None:
     macro = {"value": 0.7, "low": None, "high": None}
     for chosen, said in (

@@ -83,6 +83,14 @@ def test_few_examples_are_judged_by_folds(start: Path, files: dict[str, Path], t
     assert result.folds is not None and result.test is None
     assert result.folds.examples == 160 and result.folds.accuracy.value > 0.8
     assert {baseline.name for baseline in result.folds.baselines} == {"majority", "TF-IDF", "frozen vectors"}
+    tested = unmask.tune("classify", resume=tmp_path / "run", test=files["test"])
+    assert tested.test is not None and tested.test.examples == 60 and tested.folds == result.folds
+    again = unmask.tune("classify", resume=tmp_path / "run")  # which knows its test set now
+    assert again.test == tested.test and again.measured_before == tested.measured_before
+    with pytest.raises(BadInput, match="is a tuning to classify; unmask tune classify --resume"):
+        unmask.tune("tag", resume=tmp_path / "run")
+    with pytest.raises(Refused, match=rf"^{tmp_path / 'run'}: cannot go on: --epochs"):
+        unmask.tune("classify", resume=tmp_path / "run", epochs=3)
     one = unmask.tune("classify", start, files["train"], out=tmp_path / "one", folds=0, **{**SMALL, "epochs": 1})
     assert one.folds is None and not one.trials
 
@@ -95,8 +103,14 @@ def test_what_cannot_be_tried_is_told(start: Path, files: dict[str, Path], tmp_p
         tune(lr="fast")
     with pytest.raises(BadInput, match="--seeds -1: give 1 or more"):
         tune(seeds=-1)
+    with pytest.raises(BadInput, match="--seeds 0: give 1 or more"):
+        tune(seeds=0)
     with pytest.raises(BadInput, match="--folds 1: give 2 or more"):
         tune(folds=1)
+    with pytest.raises(BadInput, match="--folds 100: 160 examples are too few"):
+        tune(folds=100)
+    with pytest.raises(BadInput, match="--length 0: give 1 or more"):
+        tune(length=0)
     assert not (tmp_path / "run").exists()
 
 

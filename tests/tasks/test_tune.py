@@ -76,3 +76,11 @@ def test_what_it_reads_is_said_and_its_page_is_drawn(
     assert max(map(len, done.stdout.splitlines()[:-2])) <= 80
     kept = json.loads((tmp_path / "run" / "tuned.json").read_text())
     assert kept["test"]["examples"] == 60 and len(kept["test"]["baselines"]) == 3
+
+
+def test_of_moments_that_are_as_good_as_none_one_that_has_learnt_is_kept(
+    start: Path, files: dict[str, Path], tmp_path: Path
+) -> None:
+    settings = {"lr": 1e-9, "epochs": 1, "precision": "float32"}  # so that nothing is said otherwise on dev
+    tuned = unmask.tune("classify", start, files["train"], dev=files["dev"], out=tmp_path / "run", **settings)
+    assert 0 < tuned.step < tuned.steps and unmask.tune("classify", resume=tmp_path / "run").step == tuned.step

@@ -47,7 +47,7 @@ def test_a_file_is_explained_line_by_line_and_goes_on(inside: Run, tuned: Path, 
     assert done.returncode == 0
     written = [json.loads(line) for line in (tmp_path / "why.jsonl").read_text().splitlines()]
     assert [each["text"] for each in written[:2]] == ["the dog.", "the sea."]
-    assert "an empty text has no label" in json.dumps(written[2])
+    assert "the field 'text' is empty" in json.dumps(written[2])
 
 
 def test_the_rows_of_a_table_are_explained(inside: Run, tuned: Path, tmp_path: Path) -> None:

@@ -82,20 +82,22 @@ def test_texts_files_and_packed_files_are_read_alike(tmp_path: Path, texts: Path
 def test_bad_lines_are_named_at_the_end_by_what_is_wrong_with_them(tmp_path: Path) -> None:
     file = tmp_path / "in.jsonl"
     file.write_bytes(
-        b'{"text": "good"}\n{"text": 3}\n{"other": "x"}\nnot json\n[1]\n\xff\n{"text": "x"}\n{"text": "fine"}\n'
+        b'{"text": "good"}\n{"text": 3}\n{"other": "x"}\nnot json\n[1]\n'
+        b'\xff\n{"text": "x"}\n{"text": "fine"}\n{"text": " "}\n'
     )
     results = answer_texts([str(file)], lengths, done="measured")
     assert [next(results), next(results)] == [Length("good", 4), Length("fine", 4)]
     with pytest.raises(BadLines) as error:
         next(results)
     assert error.value.lines == (
-        "line 2: the field 'text' is no text (--field names another)",
-        "line 3: no field 'text' (--field names another)",
-        "line 4: not JSON",
-        "line 5: not a JSON object",
-        "line 6: not UTF-8 at byte 1 of the line",
-        "line 7: too short",
-        "6 of 8 lines could not be measured",
+        f"{file}: line 2: the field 'text' is no text (--field names another)",
+        f"{file}: line 3: no field 'text' (--field names another)",
+        f"{file}: line 4: not JSON",
+        f"{file}: line 5: not a JSON object",
+        f"{file}: line 6: not UTF-8 at byte 1 of the line",
+        f"{file}: line 7: too short",
+        f"{file}: line 9: the field 'text' is empty",
+        "7 of 9 lines could not be measured",
     )
 
 

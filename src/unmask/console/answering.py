@@ -37,7 +37,7 @@ def _answer_notes(test: JudgedAnswers) -> list[str]:
     """What to mind of the figures."""
     lines = []
     if test.repaired:
-        lines.append(f"{test.repaired:,} test answers stand elsewhere than the file says: repaired.")
+        lines.append(f"Test answers that stand elsewhere than the file says, repaired: {test.repaired:,}.")
     if test.empty:
         lines.append(f"{test.empty:,} test questions without words are left out.")
     if test.examples < FEW:
@@ -45,7 +45,7 @@ def _answer_notes(test: JudgedAnswers) -> list[str]:
     if test.calibration_error is not None:
         lines.append(f"How sure it is and how often it is right differ by {test.calibration_error:.1%} on average.")
     if test.errors:
-        lines.append(f"The {len(test.errors)} surest errors are in tuned.json, to be read: some may be the file's.")
+        lines.append(f"The surest errors ({len(test.errors)}) are in tuned.json, to be read: some may be the file's.")
     return lines
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unmask.console.layout import draw_page, draw_table, fact_line, next_commands, title_line
-from unmask.console.tuning import leak_notes, trial_sections
+from unmask.console.tuning import BY_FOLDS, leak_notes, trial_sections, untrained_note, without_leaks
 from unmask.quantities import format_duration, with_interval
 from unmask.results import Expanded, JudgedRetrieval, Relevance, RetrievalWay, Tuned
 
@@ -31,6 +31,7 @@ def draw_tuned_retrieval(result: Tuned) -> RenderableType:
     return draw_page(
         title_line("Tuned", result.model, f"to retrieve; {format_duration(result.seconds)} of steps"),
         draw_table(("", "", ""), rows, numbers=(1,)),
+        *untrained_note(result),
         *trial_sections(result, ".3f"),
         *_judged_sections(result),
         *leak_notes(result),
@@ -41,11 +42,13 @@ def draw_tuned_retrieval(result: Tuned) -> RenderableType:
 
 def _judged_sections(result: Tuned) -> list[RenderableType]:
     """What is known of it beyond dev: by test, by folds, or nothing."""
+    sections: list[RenderableType] = []
     if isinstance(result.test, JudgedRetrieval):
-        return _test_sections(result.test)
+        sections += _test_sections(result.test)
     if isinstance(result.folds, JudgedRetrieval):
-        line = "Every query was judged by a model that had not seen it; the model itself has learnt from all."
-        return [*_test_sections(result.folds), Padding(Text(line), (0, 1))]
+        sections += [*_test_sections(result.folds), Padding(Text(BY_FOLDS), (0, 1))]
+    if sections:
+        return sections
     line = "No test queries: what was chosen on dev looks better there than it is. --folds 3 judges every query."
     return [Padding(Text(line, style="yellow"), (0, 1))]
 
@@ -62,11 +65,10 @@ def _test_sections(test: JudgedRetrieval) -> list[RenderableType]:
     ]
     heads = (f"on {test.queries:,} queries", "nDCG@10", "95 % interval", "MRR@10", "recall@100")
     lines = [f"Searched among {test.documents:,} documents."]
-    if test.leaked:
-        lines.append(f"{test.leaked:,} of the queries leaked: the figures flatter.")
+    lines += without_leaks(test.leaked, test.queries, "nDCG@10", test.clean_ndcg_10, ".3f")
     if test.queries < FEW:
         lines.append(f"Only {test.queries:,} queries: the intervals say how little that tells.")
-    lines.append(f"The {len(test.errors)} queries that are answered worst are in tuned.json, to be read.")
+    lines.append(f"The queries that are answered worst ({len(test.errors)}) are in tuned.json, to be read.")
     return [draw_table(heads, rows, numbers=(1, 2, 3, 4)), Padding(Text(" ".join(lines)), (0, 1))]
 
 

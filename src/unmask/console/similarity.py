@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from unmask.console.layout import draw_page, draw_table, fact_line, next_commands, title_line
-from unmask.console.tuning import BY_FOLDS, leak_notes, trial_sections
+from unmask.console.tuning import BY_FOLDS, leak_notes, trial_sections, untrained_note, without_leaks
 from unmask.quantities import format_bar, format_duration, with_interval
 from unmask.results import JudgedSimilarity, Similarity, Tuned
 
@@ -29,6 +29,7 @@ def draw_tuned_similarity(result: Tuned) -> RenderableType:
     return draw_page(
         title_line("Tuned", result.model, f"to similarity; {format_duration(result.seconds)} of steps"),
         draw_table(("", "", ""), rows, numbers=(1,)),
+        *untrained_note(result),
         *trial_sections(result, ".3f"),
         *_judged_sections(result),
         *leak_notes(result),
@@ -39,10 +40,13 @@ def draw_tuned_similarity(result: Tuned) -> RenderableType:
 
 def _judged_sections(result: Tuned) -> list[RenderableType]:
     """What is known of it beyond dev: by test, by folds, or nothing."""
+    sections: list[RenderableType] = []
     if isinstance(result.test, JudgedSimilarity):
-        return _test_sections(result.test, "test pairs")
+        sections += _test_sections(result.test, "test pairs")
     if isinstance(result.folds, JudgedSimilarity):
-        return [*_test_sections(result.folds, "pairs, by folds"), Padding(Text(BY_FOLDS), (0, 1))]
+        sections += [*_test_sections(result.folds, "pairs, by folds"), Padding(Text(BY_FOLDS), (0, 1))]
+    if sections:
+        return sections
     line = "No --test: what was chosen on dev looks better there than it is. Hold pairs out that nothing is chosen on."
     return [Padding(Text(line, style="yellow"), (0, 1))]
 
@@ -52,15 +56,12 @@ def _test_sections(test: JudgedSimilarity, what: str) -> list[RenderableType]:
     ways = [("this model", test.spearman, test.pearson), *((b.name, b.spearman, b.pearson) for b in test.baselines)]
     rows = [(name, *with_interval(rank, ".3f"), *with_interval(line, ".3f")) for name, rank, line in ways]
     heads = (f"on {test.examples:,} {what}", "Spearman", "95 % interval", "Pearson", "95 % interval")
-    lines = []
-    if test.leaked and test.clean_spearman is not None:
-        value, spread = with_interval(test.clean_spearman, ".3f")
-        lines.append(f"Without what leaked ({test.leaked:,}), Spearman is {value} ({spread}).")
+    lines = without_leaks(test.leaked, test.examples, "Spearman", test.clean_spearman, ".3f")
     if test.empty:
         lines.append(f"{test.empty:,} test lines without text are left out.")
     if test.examples < FEW:
         lines.append(f"Only {test.examples:,} test pairs: the intervals say how little that tells.")
-    lines.append(f"The {len(test.errors)} pairs that are farthest off are in tuned.json, to be read.")
+    lines.append(f"The pairs that are farthest off ({len(test.errors)}) are in tuned.json, to be read.")
     return [draw_table(heads, rows, numbers=(1, 2, 3, 4)), Padding(Text(" ".join(lines)), (0, 1))]
 
 

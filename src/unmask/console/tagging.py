@@ -56,7 +56,7 @@ def _tag_notes(test: JudgedTags) -> list[str]:
         lines.append(f"Only {test.entities:,} entities: each of them moves the figures by more than a point.")
     if test.errors:
         lines.append(
-            f"The {len(test.errors)} surest errors are in tuned.json, to be read: some may be errors of the file."
+            f"The surest errors ({len(test.errors)}) are in tuned.json, to be read: some may be errors of the file."
         )
     return lines
 

@@ -14,6 +14,7 @@ from unmask.console.layout import draw_page, draw_table, fact_line, next_command
 from unmask.console.tagging import tag_sections
 from unmask.quantities import format_bar, format_duration, format_probability, with_interval
 from unmask.results import (
+    Figure,
     Judged,
     JudgedAnswers,
     JudgedTags,
@@ -25,7 +26,7 @@ from unmask.results import (
 )
 
 LABELS = 12  # that are shown, the worst of them where there are more
-BY_FOLDS = "Each example is judged by a model that has not seen it; the model itself has learnt from all parts."
+BY_FOLDS = "Each example is judged by a model that has not seen it; the one that is kept learnt from all but its dev."
 MISTAKES = 5  # confusions that are shown
 SHOWN = 5  # probabilities of a text
 DEV_FIGURES = {  # of each task: the figure, and its name
@@ -33,6 +34,8 @@ DEV_FIGURES = {  # of each task: the figure, and its name
     "tag": ("f1", "F1 of entities"),
     "answer": ("f1", "F1 of words"),
 }
+EXAMPLES = {"train": "the examples learnt from", "dev": "dev, which chose the moment"}
+NO_SHARES = ("Spearman", "nDCG@10")  # figures that people do not give in percent
 FEW = 100  # test texts, below which one more or less moves a figure by a point
 
 
@@ -51,6 +54,7 @@ def draw_tuned(result: Tuned) -> RenderableType:
     return draw_page(
         title_line("Tuned", result.model, f"to {result.task}; {format_duration(result.seconds)} of steps"),
         draw_table(("", "", ""), rows, numbers=(1,)),
+        *untrained_note(result),
         *trial_sections(result),
         *_judged_sections(result),
         *leak_notes(result),
@@ -59,16 +63,28 @@ def draw_tuned(result: Tuned) -> RenderableType:
     )
 
 
+def untrained_note(result: Tuned) -> list[RenderableType]:
+    """Said where no moment was better on dev than the beginning."""
+    if result.step or not result.steps:
+        return []
+    line = "No moment did better on dev than the beginning, so that is kept: this model has learnt nothing here."
+    return [Padding(Text(line, style="yellow"), (0, 1))]
+
+
 def _judged_sections(result: Tuned) -> list[RenderableType]:
     """What is known of it beyond dev: by test, by folds, or nothing."""
+    sections: list[RenderableType] = []
     for judged, by_folds in ((result.test, False), (result.folds, True)):
-        notes = [Padding(Text(BY_FOLDS), (0, 1))] if by_folds else []
         if isinstance(judged, JudgedTags):
-            return [*tag_sections(judged, "entities, by folds" if by_folds else "test entities"), *notes]
+            sections += tag_sections(judged, "entities, by folds" if by_folds else "test entities")
         if isinstance(judged, JudgedAnswers):
-            return [*answer_sections(judged, "questions, by folds" if by_folds else "test questions"), *notes]
+            sections += answer_sections(judged, "questions, by folds" if by_folds else "test questions")
         if isinstance(judged, Judged):
-            return [*_test_sections(judged, "examples, by folds" if by_folds else "test texts"), *notes]
+            sections += _test_sections(judged, "texts, by folds" if by_folds else "test texts")
+        if judged is not None and by_folds:
+            sections.append(Padding(Text(BY_FOLDS), (0, 1)))
+    if sections:
+        return sections
     line = "No --test: what was chosen on dev looks better there than it is. Hold texts out that nothing is chosen on."
     return [Padding(Text(line, style="yellow"), (0, 1))]
 
@@ -77,17 +93,19 @@ def trial_sections(result: Tuned, form: str = ".1%") -> list[RenderableType]:
     """The trials beside each other, and how far the figure hangs on the seed."""
     if not result.trials:
         return []
+    tested = any(each.test is not None for each in result.trials)
     rows = [
         (
             each.name,
             f"{each.lr:.1e}",
             f"{each.seed}",
             format(each.dev, form),
-            "" if each.test is None else format(each.test, form),
+            *(["" if each.test is None else format(each.test, form)] if tested else []),
         )
         for each in result.trials
     ]
-    sections: list[RenderableType] = [draw_table(("trial", "lr", "seed", "dev", "test"), rows, numbers=(1, 2, 3, 4))]
+    heads = ("trial", "lr", "seed", "dev", *(["test"] if tested else []))
+    sections: list[RenderableType] = [draw_table(heads, rows, numbers=(*range(1, len(heads)),))]
     if (spread := result.spread) is not None:
         mean, deviation, least, most = (
             format(value, form) for value in (spread.mean, spread.deviation, spread.least, spread.most)
@@ -117,10 +135,10 @@ def _test_sections(test: Judged, what: str) -> list[RenderableType]:
     if mistakes and len(test.labels) > 2:
         table = [(each.true, each.said, f"{each.count:,}") for each in mistakes]
         sections.append(draw_table(("most often", "taken for", "times"), table, numbers=(2,)))
-    return [*sections, *_notes(test)]
+    return [*sections, *_notes(test, what)]
 
 
-def _notes(test: Judged) -> list[RenderableType]:
+def _notes(test: Judged, what: str) -> list[RenderableType]:
     """What to mind of the figures."""
     lines = []
     if test.calibration_error is not None:
@@ -135,10 +153,10 @@ def _notes(test: Judged) -> list[RenderableType]:
     if test.empty:
         lines.append(f"{test.empty:,} test lines without text are left out.")
     if test.examples < FEW:
-        lines.append(f"Only {test.examples:,} test texts: each of them moves the figures by more than a point.")
+        lines.append(f"Only {test.examples:,} {what}: each of them moves the figures by more than a point.")
     if test.errors:
         lines.append(
-            f"The {len(test.errors)} surest errors are in tuned.json, to be read: some may be errors of the labels."
+            f"The surest errors ({len(test.errors)}) are in tuned.json, to be read: some may be errors of the labels."
         )
     return [Padding(Text(" ".join(lines)), (0, 1))] if lines else []
 
@@ -146,10 +164,9 @@ def _notes(test: Judged) -> list[RenderableType]:
 def leak_notes(result: Tuned) -> list[RenderableType]:
     """What dev and test share with what was learnt from, and how often this test set has been looked at."""
     lines = [line for overlap in result.overlaps if (line := _overlap_line(overlap))]
-    test = result.test
-    if isinstance(test, Judged | JudgedTags | JudgedAnswers) and test.leaked and test.clean_headline is not None:
-        value, spread = with_interval(test.clean_headline, ".1%")
-        lines.append(f"Without what leaked ({test.leaked:,}), {test.headline_name} is {value} ({spread}).")
+    judged = result.test or result.folds
+    if isinstance(judged, Judged | JudgedTags | JudgedAnswers):
+        lines += without_leaks(judged.leaked, judged.examples, judged.headline_name, judged.clean_headline, ".1%")
     if result.measured_before:
         times = "model has" if result.measured_before == 1 else "models have"
         lines.append(
@@ -159,8 +176,18 @@ def leak_notes(result: Tuned) -> list[RenderableType]:
     return [Padding(Text(line), (0, 1)) for line in lines]
 
 
+def without_leaks(leaked: int, examples: int, name: str, clean: Figure | None, form: str) -> list[str]:
+    """The headline without what leaked, if anything did."""
+    if not leaked:
+        return []
+    if clean is None:
+        return [f"{leaked:,} of {examples:,} leaked: too few are left for {name} without them."]
+    value, spread = with_interval(clean, form)
+    return [f"Without what leaked ({leaked:,}), {name} is {value} ({spread})."]
+
+
 def _overlap_line(overlap: Overlap) -> str | None:
-    where = "the examples learnt from" if overlap.source == "train" and overlap.path is None else f"{overlap.path}"
+    where = f"{overlap.path}" if overlap.path is not None else EXAMPLES[overlap.source]
     if not overlap.known:
         if overlap.part == "dev":
             return None  # said once, of test
@@ -194,16 +221,17 @@ def draw_predicted(result: Predicted) -> RenderableType:
 
 def draw_tuned_comparison(result: TunedComparison) -> RenderableType:
     """Tuned runs beside each other, and how each differs from the first."""
-    runs = [(str(each.path), *with_interval(each.score, ".1%"), f"{each.parameters:,}") for each in result.contenders]
+    form = ".3f" if result.measure in NO_SHARES else ".1%"
+    runs = [(str(each.path), *with_interval(each.score, form), f"{each.parameters:,}") for each in result.contenders]
     rows = []
     for each in result.differences:
-        gap, spread = with_interval(each.difference, "+.1%")
+        gap, spread = with_interval(each.difference, f"+{form}")
         rows.append((str(each.run), gap, spread, f"{each.only_this:,} : {each.only_other:,}", f"{each.p:.2g}"))
     narrower = [each.narrower for each in result.differences if each.narrower is not None]
     note = "The same examples for all: intervals of differences are paired"
-    note += f", {min(narrower):.1f} times as narrow as of two samples." if narrower else "."
+    note += f", {_narrower(min(narrower))} of two samples." if narrower else "."
     first = result.contenders[0].path
-    notes = [note, *map(_over_seeds, result.differences)]
+    notes = [note, *(_over_seeds(each, form) for each in result.differences)]
     return draw_page(
         title_line("Compared", result.data, f"{result.task}; {result.examples:,} test examples"),
         draw_table(("run", result.measure, "95 % interval", "parameters"), runs, numbers=(1, 2, 3)),
@@ -212,12 +240,17 @@ def draw_tuned_comparison(result: TunedComparison) -> RenderableType:
     )
 
 
-def _over_seeds(difference: TunedDifference) -> str:
+def _narrower(times: float) -> str:
+    """How much paired intervals gain."""
+    return f"{times:.1f} times as narrow as" if times > 1 else "no narrower than"
+
+
+def _over_seeds(difference: TunedDifference, form: str) -> str:
     """The same difference seed by seed, where both ways were tuned with several."""
     if (seeds := difference.over_seeds) is None:
         return ""
-    gap, spread = with_interval(seeds.difference, "+.1%")
+    gap, spread = with_interval(seeds.difference, f"+{form}")
     line = f"{difference.run} over {len(seeds.seeds)} seeds that both share: {gap} ({spread})"
     if seeds.narrower is None:
         return f"{line}."
-    return f"{line}, an interval {seeds.narrower:.1f} times as narrow as with seeds of their own."
+    return f"{line}, an interval {_narrower(seeds.narrower)} with seeds of their own."

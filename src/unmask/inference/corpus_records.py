@@ -20,7 +20,7 @@ from unmask.files import missing_path, path_kind
 if TYPE_CHECKING:  # reading a record needs no tokenizer
     from unmask.tokens.tokenizer.encode import EncodedText
 
-JSON_LINES = (".jsonl", ".ndjson")
+JSON_LINES = (".jsonl", ".ndjson", ".json")
 IDS = ("id", "_id")
 SPLITS = ("train", "valid")
 TOGETHER = 256  # texts that are cut at a time

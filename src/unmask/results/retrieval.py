@@ -123,4 +123,5 @@ class JudgedRetrieval:
     recall_100: Figure
     baselines: tuple[RetrievalWay, ...]  # the model with BM25, BM25 alone, the vectors before tuning
     leaked: int = 0  # queries that were learnt from, exactly, nearly or in runs of words
+    clean_ndcg_10: Figure | None = None  # without those
     errors: tuple[QueryError, ...]  # the twenty worst

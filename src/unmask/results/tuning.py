@@ -75,7 +75,7 @@ class Overlap:
     """How much of held-out texts is in what a model has learnt from, labelled examples or text."""
 
     part: str  # of the held-out texts: dev or test
-    source: str  # train, or what a run before it calls its text
+    source: str  # train, dev (of test texts), or what a run before it calls its text
     path: Path | None = None
     known: bool  # else nobody can say: the text is gone, or no run of ours made the model
     texts: int = 0  # that were looked for

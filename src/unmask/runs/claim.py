@@ -66,7 +66,8 @@ def _look(path: Path, work: LongWork, *, resume: bool) -> bool:
         another = quoted_path(free_place(path))
         raise Refused(f"{path}: is not empty; add --resume to go on with it, or choose another --out, as {another}")
     if not begun and path.is_dir() and not all(map(work.is_left_over, path.iterdir())):
-        another = quoted_path(free_place(path.with_name(work.name) if path.name else path / work.name))
+        name = work.name.split()[0]
+        another = quoted_path(free_place(path.with_name(name) if path.name else path / name))
         raise Refused(
             f"{path}: has files but no {work.sign}, so it is not a {work.name}; choose another --out, as {another}"
         )

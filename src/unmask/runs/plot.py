@@ -111,7 +111,8 @@ def _draw_panel(axes: Axes, panel: Panel, history: History) -> None:
     if panel.noisy and len(values) > 2 * _window(values):
         axes.plot(tokens, values, color=colour, linewidth=0.7, alpha=0.3)
         values = smooth(values, _window(values))
-    axes.plot(tokens, values, color=colour, linewidth=1.6, label="training" if panel.held_out else None)
+    if values:
+        axes.plot(tokens, values, color=colour, linewidth=1.6, label="training" if panel.held_out else None)
     if panel.held_out:
         _held_out(axes, panel, history)
         if axes.get_legend_handles_labels()[1]:
@@ -121,7 +122,8 @@ def _draw_panel(axes: Axes, panel: Panel, history: History) -> None:
     axes.set_title(panel.title, loc="left")
     if panel.held_out:
         axes.set_xlabel("tokens seen")
-    axes.set_xlim(0, max([*tokens, 1]) * 1.02)
+    measured = history.curve(panel.held_out)[0] if panel.held_out else ()
+    axes.set_xlim(0, max([*tokens, *measured, 1]) * 1.02)
     axes.xaxis.set_major_locator(MaxNLocator(6 if panel.held_out else 3))
     axes.yaxis.set_major_locator(MaxNLocator(6 if panel.held_out else 4))
     axes.xaxis.set_major_formatter(FuncFormatter(_plain))

@@ -19,6 +19,8 @@ RESULT = "tuned.json"
 MOST_LABELS = 30  # that a matrix of confusions is drawn for
 CELL = 34  # its width and height
 INK = "#3b6fb6"
+CLEAN = "clean_"  # figures of what did not leak
+UNKNOWN = "not known here: what the model read before cannot be looked into"
 
 Values = Mapping[str, Any]
 
@@ -35,11 +37,23 @@ def judged_figures(run: Path) -> Iterator[tuple[str, str]]:
     for name, where in (("test", "on test examples"), ("folds", "by folds")):
         judged = tuned.get(name)
         if isinstance(judged, dict):
-            figures = {figure: value for figure, value in judged.items() if _is_figure(value)}
-            headline = judged.get("chosen_by") if judged.get("chosen_by") in figures else next(iter(figures), None)
+            headline = headline_of(judged)
             if headline is not None:
-                value, _, interval = _spelt(figures[headline]).partition(" ")
+                value, _, interval = _spelt(judged[headline]).partition(" ")
                 yield value, f"{headline.replace('_', ' ')} {where} {interval}".rstrip()
+
+
+def headline_of(judged: Values) -> str | None:
+    """The figure that dev chooses by: the one that says so, or else the first, of everything that was judged."""
+    names = [name for name in _figure_names(judged) if not name.startswith(CLEAN)]
+    return judged["chosen_by"] if judged.get("chosen_by") in names else next(iter(names), None)
+
+
+def _figure_names(judged: Values) -> list[str]:
+    """Figures with intervals; those without what leaked come last."""
+    return sorted(
+        (name for name, value in judged.items() if _is_figure(value)), key=lambda name: name.startswith(CLEAN)
+    )
 
 
 def _read_tuned(run: Path) -> Values:
@@ -61,8 +75,25 @@ def _sections(run: Path, tuned: Values) -> Iterator[tuple[str, str]]:
         yield f"Slices by {by}", _table(("name", "examples", "score", "low", "high"), [vars(each) for each in slices])
     if trials := tuned.get("trials"):
         yield "Trials", _table(("name", "lr", "seed", "dev", "test"), trials)
-    if known := [overlap for overlap in tuned.get("overlaps") or () if overlap.get("known")]:
-        yield "What was seen before", _table(("part", "source", "texts", "exact", "near", "runs", "touched"), known)
+    if spread := tuned.get("spread"):
+        yield "Over seeds, on test", _table(("seeds", "mean", "deviation", "least", "most"), [spread])
+    if overlaps := tuned.get("overlaps"):
+        columns = ("part", "source", "path", "texts", "exact", "near", "runs", "touched")
+        rows = [each if each.get("known") else {"part": each["part"], "source": UNKNOWN} for each in overlaps]
+        yield "What was seen before", _table(columns, rows)
+    if facts := [row for row in _facts(tuned) if row["value"] is not None]:
+        yield "What to know of these figures", _table(("what", "value"), facts)
+
+
+def _facts(tuned: Values) -> Iterator[Values]:
+    """What is no figure with an interval."""
+    judged = tuned.get("test") or tuned.get("folds") or {}
+    yield {"what": "other models that were measured on this test set before", "value": tuned.get("measured_before")}
+    yield {"what": "examples that leaked", "value": judged.get("leaked")}
+    yield {"what": "examples without text, left out", "value": judged.get("empty")}
+    yield {"what": "how far sureness is from being right, on average", "value": judged.get("calibration_error")}
+    yield {"what": "temperature, chosen on dev", "value": tuned.get("temperature")}
+    yield {"what": "labels in a set", "value": judged.get("set_size")}
 
 
 def _details(judged: Values) -> Iterator[tuple[str, str]]:
@@ -82,7 +113,7 @@ def _is_figure(value: object) -> bool:
 
 def _figures_table(judged: Values) -> str:
     """The model and its baselines, a column for each figure that has an interval."""
-    names = [name for name, value in judged.items() if _is_figure(value)]
+    names = _figure_names(judged)
     rows = [("this model", judged), *((str(each.get("name")), each) for each in judged.get("baselines") or ())]
     heads = ["", *(name.replace("_", " ") for name in names)]
     return html_figures(heads, [[name, *(_spelt(values.get(figure)) for figure in names)] for name, values in rows])

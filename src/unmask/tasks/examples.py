@@ -16,6 +16,7 @@ from typing import IO, Any, cast
 
 from unmask.errors import BadInput
 from unmask.files import missing_path
+from unmask.quantities import quoted
 
 IDS = ("id", "idx", "guid", "uid")
 SUFFIXES = {".jsonl": "json", ".ndjson": "json", ".json": "json", ".csv": "csv", ".tsv": "tsv"}
@@ -49,9 +50,23 @@ def open_examples(path: Path, wanted: str) -> Iterator[IO[str]]:
         try:
             yield file
         except UnicodeDecodeError as error:
-            raise BadInput(f"{path}: is not UTF-8 ({error.reason}); convert it first") from error
+            raise BadInput(f"{path}:{_undecodable_line(path)}: is not UTF-8; convert the file first") from error
         except (OSError, EOFError) as error:
             raise BadInput(f"{path}: cannot be read ({error})") from error
+
+
+def _undecodable_line(path: Path) -> int:
+    """The first line of a file that is not UTF-8."""
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        return next(line for line, content in enumerate(file, start=1) if not _is_utf8(content))
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _open_text(path: Path) -> IO[str]:
@@ -65,12 +80,17 @@ def _json_records(path: Path, file: IO[str]) -> Iterator[tuple[int, Record]]:
         if not text.strip():
             continue
         try:
-            record = json.loads(text)
+            record = json.loads(text, parse_constant=_no_number)
         except ValueError as error:
             raise BadInput(f"{path}:{line}: is not JSON; give one object a line") from error
         if not isinstance(record, dict):
             raise BadInput(f"{path}:{line}: is not a JSON object; give one with a text and a label a line")
         yield line, record
+
+
+def _no_number(name: str) -> Any:
+    """NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(name)
 
 
 def _table(path: Path, file: IO[str], kind: str) -> Iterator[tuple[int, Record]]:
@@ -81,8 +101,10 @@ def _table(path: Path, file: IO[str], kind: str) -> Iterator[tuple[int, Record]]
     else:
         reader = csv.reader(file, delimiter=",", strict=True)
     heads: list[str] | None = None
+    read = 0  # lines of whole rows
     try:
         for row in reader:
+            read = reader.line_num
             if not row:
                 continue
             if heads is None:
@@ -93,13 +115,31 @@ def _table(path: Path, file: IO[str], kind: str) -> Iterator[tuple[int, Record]]
             else:
                 yield reader.line_num, dict(zip(heads, row, strict=True))
     except csv.Error as error:
+        if reader.line_num > read + 1:
+            raise BadInput(f"{path}:{read + 1}: a quote that begins in this row is not closed") from error
         raise BadInput(f"{path}:{reader.line_num}: {error}") from error
+
+
+def and_empty(empty: int) -> str:
+    """What a message says of lines without text, which were left out.
+
+    >>> and_empty(0), and_empty(1), and_empty(60)
+    ('', ' beside 1 line without text', ' beside 60 lines without text')
+    """
+    return f" beside {empty:,} line{'s' * (empty > 1)} without text" if empty else ""
+
+
+def quoted_names(record: Record) -> str:
+    """The names of fields as a message gives them; of a table it may be its first row that was taken for them."""
+    names = ", ".join(map(quoted, record))
+    return f"{names} (a table has the names in its first line)" if any(" " in name for name in record) else names
 
 
 def present_value(path: Path, line: int, record: Record, name: str) -> Any:
     """The value of a field that must be there."""
     if record.get(name) is None:
-        raise BadInput(f"{path}:{line}: has no field {name!r}")
+        lacks = f"the field {name!r} is null" if name in record else f"has no field {name!r}"
+        raise BadInput(f"{path}:{line}: {lacks}")
     return record[name]
 
 

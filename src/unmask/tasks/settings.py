@@ -38,7 +38,7 @@ class TuneSettings:
             raise BadInput(f"--sets {self.sets}: give a share from 0.5 to below 1, such as 0.9")
         if self.layer_decay is not None and not 0 < self.layer_decay <= 1:
             raise BadInput(f"--layer-decay {self.layer_decay}: give a number above 0, at most 1 (no decay)")
-        for name in ("batch_size", "micro_batch", "lora"):
+        for name in ("batch_size", "micro_batch", "length", "lora"):
             if (value := getattr(self, name)) is not None and value < 1:
                 raise BadInput(f"--{name.replace('_', '-')} {value}: give 1 or more")
 

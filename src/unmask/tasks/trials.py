@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from unmask.errors import BadInput
+from unmask.errors import BadInput, Refused
 from unmask.files import with_seal, write_json
 from unmask.progress import say
 from unmask.runs.claim import LongWork, claim_directory, read_sealed, refuse_differences
@@ -148,8 +148,8 @@ def _claimed(out: Path, asked: dict[str, Any], *, resume: bool) -> Iterator[None
         if begun:
             before = read_sealed(out / PLAN.sign)
             refuse_differences(out, before["plan"], asked["plan"], flags=FLAGS, work="the run")
-        else:
-            write_json(out / PLAN.sign, with_seal(asked))
+            asked = {**before, "places": {**before["places"], **asked["places"]}}  # where files are may change
+        write_json(out / PLAN.sign, with_seal(asked))
         try:
             yield
         except BadInput:
@@ -179,8 +179,10 @@ def _trial(out: Path, name: str, learnt: Any, test: Any, request: TuneRequest) -
         shutil.rmtree(path, ignore_errors=True)  # of a trial that stopped before its first step
     say(f"trial {name}")
     command = f"unmask tune {learnt.task} --resume {out}"
-    tuned = run_tuning(path, learnt, test, replace(request, resume=begun), again=command)
-    return Trial(name, tuned)
+    try:
+        return Trial(name, run_tuning(path, learnt, test, replace(request, resume=begun), again=command))
+    except (BadInput, Refused) as error:  # what may be done is done to the run, and not to one of its trials
+        raise type(error)(str(error).replace(str(path), str(out))) from error
 
 
 def _goodness(trial: Trial) -> float:
@@ -204,4 +206,5 @@ def keep_run(trial: Path, out: Path) -> None:
 
 def planned(task: str, lrs: Sequence[float], seeds: int | None, folds: int | None) -> TrialPlan:
     """The plan of what was asked for."""
-    return TrialPlan(task=task, lrs=tuple(lrs) if len(lrs) > 1 else (), seeds=seeds or 1, folds=folds or 0)
+    seeds = 1 if seeds is None else seeds
+    return TrialPlan(task=task, lrs=tuple(lrs) if len(lrs) > 1 else (), seeds=seeds, folds=folds or 0)

@@ -7,26 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from unmask.errors import BadInput
-from unmask.tasks.answer.answerer import Answerer
-from unmask.tasks.answer.learning import open_answering
-from unmask.tasks.answer.questions import count_questions
-from unmask.tasks.classify.classifier import Classifier
-from unmask.tasks.classify.learning import open_classifying
 from unmask.tasks.examples import count_examples
-from unmask.tasks.few.pattern_model import PatternClassifier
-from unmask.tasks.few.vector_model import VectorClassifier
 from unmask.tasks.request import TuneRequest
-from unmask.tasks.retrieve.open import folds_without_split, open_retrieving
-from unmask.tasks.retrieve.retriever import open_retriever
-from unmask.tasks.similarity.learning import open_comparing
-from unmask.tasks.similarity.pair_scorer import PairScorer
-from unmask.tasks.tag.learning import open_tagging
-from unmask.tasks.tag.tagged import count_tagged
-from unmask.tasks.tag.tagger import Tagger
 from unmask.tasks.tuned_model import TunedModel, read_task
 from unmask.tasks.tuning import Tuning
 from unmask.training.job import FinishedRun
@@ -43,14 +30,35 @@ class Task:
     folds: Callable[[Path], int] = lambda _: 0  # that examples are judged by where nobody says, however many there are
 
 
+def of(module: str, name: str) -> Callable[..., Any]:
+    """A function or a class of a task, which is loaded when it is called: what other tasks need is not waited for."""
+
+    def call(*positions: Any, **settings: Any) -> Any:
+        return getattr(import_module(f"unmask.tasks.{module}"), name)(*positions, **settings)
+
+    return call
+
+
+open_classifying = of("classify.learning", "open_classifying")
 TASKS = {
-    "classify": Task(open_classifying, Classifier, count_examples),
-    "patterns": Task(open_classifying, PatternClassifier),  # classifiers too, which learnt a few labels in other ways
-    "pairs": Task(open_classifying, VectorClassifier),
-    "tag": Task(open_tagging, Tagger, count_tagged),
-    "answer": Task(open_answering, Answerer, count_questions),
-    "similarity": Task(open_comparing, PairScorer, count_examples),
-    "retrieve": Task(open_retrieving, open_retriever, folds=folds_without_split),
+    "classify": Task(open_classifying, of("classify.classifier", "Classifier"), count_examples),
+    # classifiers too, which learnt a few labels in other ways
+    "patterns": Task(open_classifying, of("few.pattern_model", "PatternClassifier")),
+    "pairs": Task(open_classifying, of("few.vector_model", "VectorClassifier")),
+    "tag": Task(of("tag.learning", "open_tagging"), of("tag.tagger", "Tagger"), of("tag.tagged", "count_tagged")),
+    "answer": Task(
+        of("answer.learning", "open_answering"),
+        of("answer.answerer", "Answerer"),
+        of("answer.questions", "count_questions"),
+    ),
+    "similarity": Task(
+        of("similarity.learning", "open_comparing"), of("similarity.pair_scorer", "PairScorer"), count_examples
+    ),
+    "retrieve": Task(
+        of("retrieve.open", "open_retrieving"),
+        of("retrieve.retriever", "open_retriever"),
+        folds=of("retrieve.open", "folds_without_split"),
+    ),
 }
 
 

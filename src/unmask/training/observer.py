@@ -63,6 +63,7 @@ class Observer:
         self.saving, self.world, self.reporter, self.again = saving, world, reporter, again
         self.pacer, self.timetable = session.pacer, session.pacer.timetable
         self.best: float | None = None
+        self.best_step: int | None = None
         self.last = ""
         self.saved_at = time.monotonic()
 
@@ -186,8 +187,10 @@ class Observer:
         self.last = f" · a sample held out {brief_figures(figures, self.session.job)}"
         self.log({"step": position.step, **prefixed_figures(figures, HELD_OUT)})
         headline = self.session.job.headline
-        if self.saving.best and headline.improves(figures[headline.name], self.best):
-            self.best = figures[headline.name]
+        value = figures[headline.name]
+        untrained = self.best_step == 0 and value == self.best  # of two that are as good, the one that has learnt
+        if self.saving.best and (untrained or headline.improves(value, self.best)):
+            self.best, self.best_step = value, position.step
             self.session.save(self.run.best, position, 1, self.world)
         if self.saving.moments:
             self.session.save_weights(self.run.moments, position, self.world)
@@ -202,7 +205,7 @@ class Observer:
             return
         headline = HELD_OUT + self.session.job.headline.name
         values = [line[headline] for line in self.run.read_log() if line["step"] == newest.step and headline in line]
-        self.best = values[0] if values else None
+        self.best, self.best_step = (values[0], newest.step) if values else (None, None)
 
     def log(self, figures: dict[str, Any]) -> None:
         """Add a line to the metrics, once for all processes."""

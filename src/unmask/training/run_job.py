@@ -76,6 +76,7 @@ def run_job(
     start = clock()
     saving = saving or Saving()
     device = device_for(computing.device)
+    begins = "the same command begins again" if again is None else f"{again} goes on"
     again = again or resume_command(out, job.kind, program=launcher())
     if resume and computing.precision == AUTO:
         computing = _in_recorded_precision(computing, out)
@@ -96,7 +97,7 @@ def run_job(
     ):
         keep_large_blocks()
         torch.set_num_threads(run.description.get("threads", torch.get_num_threads()))
-        with interruption.at_once("stopped before training went on: nothing is lost; the same command begins again"):
+        with interruption.at_once(f"stopped before training went on: nothing is lost; {begins}"):
             run = _with_precision(run, computing, world)
             computing = replace(computing, precision=run.description["computing"]["precision"])
             run = _with_steps(run, job, budget, computing, world, start, clock)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from unmask.errors import BadInput
+from unmask.errors import BadInput, MissingOption
 
 Location = str | Path
 
@@ -39,5 +39,5 @@ def run_of(
         return Path(resume), True
     if out is None:
         verb = command.split()[0]
-        raise BadInput(f"{verb} where? unmask {command} --out RUN names the directory of a new run")
+        raise MissingOption(f"{verb} where? unmask {command} --out RUN names the directory of a new run")
     return Path(out), resume and any((Path(out) / sign).exists() for sign in signs)

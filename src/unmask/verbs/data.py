@@ -208,6 +208,9 @@ def tokenizer(
         recipe: The model whose cost is counted, as for pretrain.
         train: Train this model too, 60s or 5m for the first size and as much work for each, and say its bits per byte.
     """
+    from unmask.tokens.store.manifest import read_manifest
+
+    read_manifest(Path(data))  # a wrong path is told before anything heavy is loaded
     from unmask.planning.vocabulary import sweep_sizes, sweep_vocabularies
     from unmask.tokens.store.dataset import Dataset
 

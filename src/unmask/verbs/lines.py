@@ -38,7 +38,7 @@ CHUNK = 1 << 16  # bytes read at a time, at the most: less where a pipe has no m
 FILE_CHUNK = 1 << 19  # of a file: enough rows to put those of like length together
 HEAD = 8_000  # bytes by which a binary file is told
 SHOWN = 20  # stretches of line numbers that are named for one reason
-JSON_LINES = (".jsonl", ".ndjson")
+JSON_LINES = (".jsonl", ".ndjson", ".json")
 TEXT_FIELD = "text"
 FILE_NAME = re.compile(r"\S+\.(?:txt|jsonl|ndjson|json|csv|tsv|md|conll|parquet)(?:\.gz)?")  # rather than a text
 
@@ -93,6 +93,8 @@ class LineSource:
             if name is not None and not isinstance(record.get(name), str):
                 reason = f"the field {name!r} is no text" if name in record else f"no field {name!r}"
                 return BadInput(f"{reason} (--field names another)" if name == self.field else reason)
+            if name is not None and not record[name].strip():
+                return BadInput(f"the field {name!r} is empty")
         text = str(record[self.field])
         return text if self.pair is None else (text, str(record[self.pair]))
 
@@ -102,6 +104,7 @@ class Refusals:
     """The lines that could not be used, by reason."""
 
     done: str  # what was not done with them: filled, scored
+    path: Path | None = None  # of the file; None is standard input
     total: int = 0
     reasons: dict[str, list[int]] = field(default_factory=dict)
 
@@ -118,7 +121,8 @@ class Refusals:
         """One error for all of them, if there are any."""
         if self.reasons:
             in_order = sorted(self.reasons.items(), key=lambda item: item[1])
-            named = [f"{spell_lines(numbers)}: {reason}" for reason, numbers in in_order]
+            where = "" if self.path is None else f"{self.path}: "
+            named = [f"{where}{spell_lines(numbers)}: {reason}" for reason, numbers in in_order]
             raise BadLines([*named, f"{self.count:,} of {self.total:,} lines could not be {self.done}"])
 
 
@@ -182,7 +186,7 @@ def _is_file(text: str) -> bool:
 
 def answer_lines(answer: Answer[Result], done: str, source: LineSource | None = None) -> Iterator[Result]:
     """The results of lines as they come; at the end the bad lines, which were not `done`."""
-    refusals = Refusals(done)
+    refusals = Refusals(done, None if source is None else source.path)
     for _, results in _answered(answer, source or LineSource(None, None), refusals):
         if not isinstance(results, BadInput):
             yield from results

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from unmask.errors import BadInput
-from unmask.files import check_writable
+from unmask.files import check_writable, missing_path
 from unmask.results import FewTuned, Prediction, Tuned, Written
 from unmask.verbs.arguments import Location, given_settings, path_of, run_of
 from unmask.verbs.commands import rowwise, streamed, verb
@@ -171,12 +171,14 @@ def tune(
     from unmask.tasks.tune import tune_task
 
     if few is not None or (goes_on and is_few(run)):
-        _check_few(task, few, several=len(rates) > 1 or bool(seeds or folds))
+        _check_few(task, few, several=len(rates) > 1 or seeds is not None or bool(folds))
         return _tune_few(run, few, draws, places, given, goes_on=goes_on)
     if draws is not None or patterns is not None:
         raise BadInput("--draws and --patterns are for a few examples: give --few 16 with them, or leave them out")
     if goes_on and is_several(run):  # what was given to begin with is kept there
         plan, recorded, settings = read_plan(run)
+        if plan.task != task:
+            raise BadInput(f"{run}: is a tuning to {plan.task}; unmask tune {plan.task} --resume {run} goes on with it")
         asked = given_settings(lrs=tuple(rates) if len(rates) > 1 else None, seeds=seeds, folds=folds)
         plan = replace(plan, **asked)  # must be what it was, or is refused
         return judge_trials(try_several(run, plan, {**recorded, **places}, {**settings, **given}, resume=True))
@@ -223,8 +225,11 @@ def _plan_of(task: str, places: dict[str, Path], rates: list[float], seeds: int 
     from unmask.tasks.trials import FEW, FOLDS, planned
     from unmask.tasks.tune import TASKS
 
-    if folds is None and not {"dev", "test"} & places.keys() and 0 < TASKS[task].count(places["train"]) < FEW:
+    count = TASKS[task].count  # 0 where it is not known yet
+    if folds is None and not {"dev", "test"} & places.keys() and 0 < count(places["train"]) < FEW:
         folds = FOLDS
+    elif folds and 0 < (examples := count(places["train"])) < 2 * folds:
+        raise BadInput(f"--folds {folds}: {examples:,} examples are too few; give fewer folds")
     if folds is None and not {"dev", "test"} & places.keys():
         folds = TASKS[task].folds(places["train"])
     return planned(task, rates, seeds, folds)
@@ -264,6 +269,9 @@ def _check_places(task: str, places: dict[str, Path]) -> None:
     for name, meaning in (("model", "which model to start from"), ("train", "which examples to learn from")):
         if name not in places:
             raise BadInput(f"{meaning}? unmask tune {task} MODEL TRAIN --out RUN")
+    for name in ("train", "dev", "test"):
+        if name in places and not places[name].exists():
+            raise missing_path(places[name], "give a file with examples")
 
 
 class TableSource(LineSource):
@@ -322,6 +330,8 @@ def _labelled(
     suffix = "" if source is None or source.path is None else Path(source.path.name.removesuffix(".gz")).suffix
     if suffix in COLUMNS:
         raise BadInput(f"{texts[0]}: predict reads JSON lines, or a text a line; save the words as lists in .jsonl")
+    if suffix == ".json" and card.task == "answer":
+        raise BadInput(f"{texts[0]}: predict reads JSON lines with 'question' and 'context'; save them in .jsonl")
     if suffix in TABLES and source is not None:
         table = TableSource(source.path, field or card.text_field, card.pair_field)
     if source is None and card.pair_field is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from unmask.errors import BadInput, MissingOption
-from unmask.files import check_writable
+from unmask.files import check_writable, missing_path
 from unmask.results import Comparison, Evaluated, Filled, TunedComparison, Written
 from unmask.verbs.arguments import Location, given_settings, path_of, text_of
 from unmask.verbs.commands import streamed, verb
@@ -146,6 +146,8 @@ def _compare_tuned(models: tuple[Location, ...], paired: bool) -> TunedCompariso
 
     runs = [Path(model) for model in models]
     for run in runs:
+        if not run.exists():
+            raise missing_path(run, "give runs that are there")
         if not is_judged(run):
             names = " ".join(map(str, runs))
             raise MissingOption(

@@ -44,6 +44,14 @@ def test_figures_are_those_of_scikit_learn_and_lie_in_their_intervals() -> None:
     assert [row.examples for row in rows] == support.tolist()
 
 
+@pytest.mark.parametrize("right", [True, False])
+def test_a_macro_f1_lies_in_its_interval_where_samples_lack_a_label(right: bool) -> None:
+    labels = np.array([*range(1, 12), *[0] * 11])  # eleven that occur once
+    said = labels if right else np.where(labels > 0, labels % 11 + 1, 0)
+    _, macro = label_figures(np.eye(12)[said] > 0, np.eye(12)[labels] > 0, np.arange(22))
+    assert macro.low <= macro.value <= macro.high and macro.value == pytest.approx(1.0 if right else 1 / 12)
+
+
 def test_intervals_are_wider_where_texts_come_in_groups() -> None:
     true, said = (np.repeat(each[:80], 5) for each in drawn())
     flags = np.eye(3)[said] > 0, np.eye(3)[true] > 0

@@ -65,6 +65,19 @@ def test_of_a_model_that_no_run_made_it_is_said_that_nobody_knows(run: Path, tmp
     assert [overlap.known for overlap in leaks.overlaps] == [True, False] and leaks.count == 1
 
 
+def test_test_texts_that_chose_the_moment_are_told(run: Path, tmp_path: Path) -> None:
+    records = [{"text": f"{text} {n}", "label": "ab"[n % 2]} for n, text in enumerate(LEARNT * 10)]
+    others = [{"text": f"number {n}", "label": "ab"[n % 2]} for n in range(20)]
+    files = {name: tmp_path / f"{name}.jsonl" for name in ("train", "dev")}
+    for file, own in zip(files.values(), (others, records), strict=True):
+        file.write_text("".join(json.dumps(record) + "\n" for record in own))
+    settings = {"dev": files["dev"], "test": files["dev"], "epochs": 0.1}
+    tuned = unmask.tune("classify", run, files["train"], out=tmp_path / "tuned", **settings)
+    chosen_on = next(overlap for overlap in tuned.overlaps if overlap.source == "dev")
+    assert (chosen_on.part, chosen_on.exact, tuned.test.leaked) == ("test", 20, 20)
+    assert tuned.test.clean_accuracy is None
+
+
 def test_examples_of_every_task_are_looked_into(run: Path, tmp_path: Path) -> None:
     words = [f"{text[:-1]} {n} ." for n, text in enumerate(LEARNT)]
     beir = tmp_path / "beir"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from unmask.evaluation.tuned.similarity import baseline_cosines, farthest_off, word_overlap
+from unmask.evaluation.tuned.similarity import baseline_cosines, farthest_off, judged_pairs, word_overlap
 from unmask.intervals import bootstrap_figure
 from unmask.tasks.similarity.scored import PairFields, ScoredPair, ScoredPairs
 
@@ -48,3 +48,16 @@ def test_the_pairs_that_are_farthest_off_come_first() -> None:
     pairs = pairs_of(("a", "b", 1.0), ("c", "d", 2.0), ("e", "f", 3.0), ("g", "h", 4.0))
     errors = farthest_off(pairs, np.array([0.1, 0.2, 0.9, 0.0]), np.zeros(4))
     assert (errors[0].line, errors[0].true, errors[0].off) == (5, 4.0, 0.75)
+
+
+@pytest.mark.parametrize(("leaked", "clean"), [(0, False), (1, True), (2, False), (4, False)])
+def test_without_what_leaked_there_is_a_figure_where_enough_pairs_are_left(leaked: int, clean: bool) -> None:
+    pairs = pairs_of(("a", "b", 1.0), ("c", "d", 2.0), ("e", "f", 3.0), ("g", "h", 4.0))
+    judged = judged_pairs(pairs, pairs.scores, pairs.scores, {}, np.arange(4) < leaked)
+    assert judged.spearman.value == pytest.approx(1.0) and judged.leaked == leaked
+    assert (judged.clean_spearman is not None) == (judged.clean_pearson is not None) == clean
+
+
+def test_one_pair_has_no_order() -> None:
+    pair = pairs_of(("a", "b", 1.0))
+    assert judged_pairs(pair, pair.scores, pair.scores, {}, np.zeros(1, np.bool_)).spearman.value == 0.0

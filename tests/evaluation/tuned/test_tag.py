@@ -18,9 +18,11 @@ from unmask.evaluation.tuned.tag import (
     judge_kinds,
     overlapping,
     span_counts,
+    surest_of_both,
     surest_tag_errors,
     text_clusters,
 )
+from unmask.results import TagError
 from unmask.tasks.rows import RowReader
 from unmask.tasks.tag.schemes import lenient_spans, strict_spans
 from unmask.tasks.tag.tagged import LabelledSpan, TaggedText, join_words
@@ -127,3 +129,11 @@ def test_the_surest_errors_come_first_those_that_were_missed_too() -> None:
 def test_texts_of_a_group_are_sampled_together() -> None:
     examples = [TaggedText(n, "a", None, (), group) for n, group in enumerate(("g", None, "g", None))]
     assert len(set(text_clusters(examples).tolist())) == 3
+
+
+def test_what_was_said_is_among_the_surest_errors_though_more_was_missed() -> None:
+    errors = [TagError(line=n, text="", said=(), true=("x",), probability=0.99) for n in range(30)]
+    errors += [TagError(line=n, text="", said=("x",), true=(), probability=n / 100) for n in range(30, 34)]
+    surest = surest_of_both(errors)
+    assert len(surest) == 20 and [each.line for each in surest if each.said] == [33, 32, 31, 30]
+    assert len(surest_of_both(errors[:3])) == 3

@@ -71,7 +71,7 @@ def test_bad_lines_are_told_and_the_others_answered(
     done = inside("predict", answerer_run.path, tmp_path / "x.jsonl", "--json")
     assert done.returncode == 3 and len(done.stdout.splitlines()) == 2
     assert "line 2: the question has 50 tokens, and rows of 64 have room for 45" in done.stderr
-    assert "line 3: no field 'context'" in done.stderr and "line 4: an empty text has no answer" in done.stderr
+    assert "line 3: no field 'context'" in done.stderr and "line 4: the field 'context' is empty" in done.stderr
     with pytest.raises(BadInput, match="pairs of texts: give JSON lines with the fields 'question' and 'context'"):
         unmask.predict(answerer_run.path, "one text")
 

@@ -80,6 +80,8 @@ BAD = {
         [{"text": "a", "label": "x"}, {"text": "b", "label": ["x"]}],
         "a.jsonl:2: the field 'label' is a list here and one label in line 1",
     ),
+    "null": ([{"text": "a", "label": "x"}, {"text": None, "label": "x"}], "a.jsonl:2: the field 'text' is null"),
+    "no number": ([{"text": "a", "label": float("nan")}], "a.jsonl:1: is not JSON; give one object a line"),
     "a list": ([["a", "x"]], "a.jsonl:1: is not a JSON object"),
     "nothing": ([], "a.jsonl: has no examples"),
 }
@@ -108,6 +110,20 @@ def test_a_ragged_table_is_told_with_its_line(tmp_path: Path) -> None:
         read_labelled(tmp_path / "a.tsv")
 
 
+def test_a_table_without_names_a_quote_that_stays_open_and_other_encodings_are_told_with_their_line(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.tsv").write_text("What a lovely film\tgood\nHow dull\tbad\n", encoding="utf-8")
+    with pytest.raises(BadInput, match=r"which field\?.*\(a table has the names in its first line\)"):
+        read_labelled(tmp_path / "a.tsv")
+    (tmp_path / "a.csv").write_text('text,label\na,x\n"b,x\nc,x\nd,x\n', encoding="utf-8")
+    with pytest.raises(BadInput, match=r"a\.csv:3: a quote that begins in this row is not closed"):
+        read_labelled(tmp_path / "a.csv")
+    (tmp_path / "b.csv").write_bytes("text,label\na,x\ncafé,x\n".encode("latin-1"))
+    with pytest.raises(BadInput, match=r"b\.csv:3: is not UTF-8"):
+        read_labelled(tmp_path / "b.csv")
+
+
 def test_a_file_of_another_kind_and_a_misspelt_one_are_told(tmp_path: Path) -> None:
     (tmp_path / "train.parquet").write_bytes(b"")
     with pytest.raises(BadInput, match=r"give a file that ends in \.jsonl, \.csv or \.tsv"):
@@ -122,6 +138,9 @@ def test_three_examples_or_one_label_are_refused(tmp_path: Path) -> None:
     few = read_labelled(jsonl(tmp_path / "a.jsonl", *({"text": "a", "label": x} for x in "xyx")))
     with pytest.raises(BadInput, match="3 examples, too few to learn from; give at least 10"):
         check_trainable(few)
+    empty = read_labelled(jsonl(tmp_path / "c.jsonl", {"text": "a", "label": "x"}, {"text": " ", "label": "x"}))
+    with pytest.raises(BadInput, match="1 example beside 1 line without text, too few"):
+        check_trainable(empty)
     same = read_labelled(jsonl(tmp_path / "b.jsonl", *({"text": "a", "label": "x"} for _ in range(20))))
     with pytest.raises(BadInput, match="every example has the label 'x', there is nothing to tell apart"):
         check_trainable(same)

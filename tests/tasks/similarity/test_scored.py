@@ -50,7 +50,7 @@ def test_one_pair_one_score_and_nothing_but_empty_texts_are_too_little(tmp_path:
         check_scores(one)
     empty = read_scored(written(tmp_path, "s1,s2,score\n ,b,1\na,,2\n"))
     assert empty.empty == 2
-    with pytest.raises(BadInput, match="0 pairs, too few"):
+    with pytest.raises(BadInput, match="0 pairs beside 2 lines without text, too few"):
         check_scores(empty)
     same = read_scored(written(tmp_path, "s1,s2,score\n" + "a,b,1\n" * 12))
     with pytest.raises(BadInput, match="all pairs have the score 1"):

@@ -21,7 +21,7 @@ from math import log
 import numpy as np
 
 from unmask.evaluation.tuned.answers import write_answers
-from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
+from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds, some_are_clean
 from unmask.intervals import resampled_figure
 from unmask.progress import task
 from unmask.records import Flags, Integers, Reals
@@ -104,7 +104,6 @@ def judged_questions(
     everything = np.ones(len(questions), np.bool_)
     exact, f1 = _mean_figures(scores, paragraphs, everything)
     answered = _mean_figures(scores, paragraphs, has_answer)
-    clean = ~leaked
     ways = {"sliding window": [best_sentence(each.question, each.context) for each in questions]}
     if not has_answer.all():
         ways["never answers"] = [""] * len(questions)
@@ -114,7 +113,7 @@ def judged_questions(
         empty=test.empty,
         repaired=test.repaired,
         leaked=int(leaked.sum()),
-        clean_f1=None if clean.all() or not clean.any() else _mean_figures(scores, paragraphs, clean)[1],
+        clean_f1=_mean_figures(scores, paragraphs, ~leaked)[1] if some_are_clean(leaked) else None,
         f1=f1,
         exact=exact,
         answerable=int(has_answer.sum()),

@@ -15,7 +15,7 @@ import numpy as np
 
 from unmask.evaluation.tuned.answers import write_answers
 from unmask.evaluation.tuned.baselines import LabelledArrays, baseline_decisions
-from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
+from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds, some_are_clean
 from unmask.evaluation.tuned.slicing import slice_columns
 from unmask.intervals import resampled_figure, share_figure
 from unmask.progress import task
@@ -119,7 +119,9 @@ def judged_answers(card: ClassifyCard, data: Path, empty: int, answers: LabelAns
     several, labels, said, true = card.several, card.labels, answers.said, answers.true
     probabilities, clusters, clean = answers.probabilities, clusters_of(answers.examples), ~answers.leaked
     accuracy, macro = label_figures(said, true, clusters)
-    without = (None, None) if clean.all() else label_figures(said[clean], true[clean], clusters[clean])
+    without: tuple[Figure | None, Figure | None] = (None, None)
+    if some_are_clean(answers.leaked):
+        without = label_figures(said[clean], true[clean], clusters[clean])
     return Judged(
         data=data,
         examples=len(said),
@@ -213,8 +215,13 @@ def label_figures(said: Flags, true: Flags, clusters: Integers) -> tuple[Figure,
         shares: Reals = sums[..., 1] / np.maximum(sums[..., 0], 1)
         return shares
 
+    def by_label(sums: Reals) -> Reals:
+        return sums[..., 2:].reshape(*sums.shape[:-1], 3, said.shape[1])
+
+    whole = by_label(counts.sum(0))
+
     def macro(sums: Reals) -> Reals:
-        return mean_f1(sums[..., 2:].reshape(*sums.shape[:-1], 3, said.shape[1]))
+        return mean_f1(by_label(sums), whole)
 
     return resampled_figure(counts, clusters, accuracy), resampled_figure(counts, clusters, macro)
 

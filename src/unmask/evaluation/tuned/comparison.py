@@ -39,6 +39,9 @@ MEASURES = {  # what the score of an example is, in each task
 }
 
 
+HEADLINES = {"classify": "accuracy", "answer": "f1", "similarity": "spearman", "retrieve": "ndcg_10"}  # of that measure
+
+
 def is_judged(run: Path) -> bool:
     """Whether a run was tuned, and judged on test examples."""
     return (run / RESULT).is_file()
@@ -65,7 +68,10 @@ def compare_tuned(runs: Sequence[Path], *, by_seed: bool = False) -> TunedCompar
         examples=len(examples),
         contenders=tuple(
             TunedContender(
-                path=run, model=Path(result["start"]), score=mean_figure(own, examples), parameters=result["parameters"]
+                path=run,
+                model=Path(result["start"]),
+                score=_headline(result) or mean_figure(own, examples),
+                parameters=result["parameters"],
             )
             for run, result, own in zip(runs, results, scores, strict=True)
         ),
@@ -74,6 +80,13 @@ def compare_tuned(runs: Sequence[Path], *, by_seed: bool = False) -> TunedCompar
             for run, own, by_seeds in zip(runs[1:], scores[1:], over_seeds, strict=True)
         ),
     )
+
+
+def _headline(result: dict[str, Any]) -> Figure | None:
+    """The figure of a run as its own page has it, where that is of the measure that is compared by."""
+    name = HEADLINES.get(result["task"])
+    figure = None if name is None else result["test"].get(name)
+    return Figure(**figure) if figure is not None and None not in figure.values() else None
 
 
 def _check_alike(runs: Sequence[Path], results: Sequence[dict[str, Any]]) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from unmask.evaluation.tuned.classify import ask_examples
 from unmask.evaluation.tuned.leaks import find_leaks
-from unmask.evaluation.tuned.measured import note_measurement
+from unmask.evaluation.tuned.measured import note_measurements
 from unmask.files import sha256_of, write_json
 from unmask.intervals import ratio_figure, within
 from unmask.results import FewDraw, FewMethod, FewTuned, Figure, Overlap, to_plain
@@ -101,7 +101,7 @@ def _few_tuned(learning: FewLearning, methods: tuple[FewMethod, ...], best: str,
     if test is not None:
         texts_of = learning.tuning(best, draw).texts_of
         overlaps = find_leaks("test", texts_of(test), texts_of(learning.train), learning.start).overlaps
-        before = note_measurement(test.digest, out, weights)
+        before = note_measurements(test.digest, {weights: out})
     return FewTuned(
         path=out,
         model=out / "model",

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 from unmask.evaluation.tuned.answer import answer_headline, judge_answer_folds, judge_answerer
 from unmask.evaluation.tuned.classify import headline_of, judge_classifier, judge_folds
-from unmask.evaluation.tuned.leaks import Leaks, find_leaks_of
-from unmask.evaluation.tuned.measured import note_measurement
+from unmask.evaluation.tuned.leaks import Leaks, find_chosen_on, find_leaks_of
+from unmask.evaluation.tuned.measured import note_measurements
 from unmask.evaluation.tuned.retrieve import judge_retrieval_folds, judge_retriever, retrieval_headline
 from unmask.evaluation.tuned.similarity import judge_pair_folds, judge_pair_scorer, pair_headline
 from unmask.evaluation.tuned.tag import judge_tag_folds, judge_tagger, tag_headline
@@ -47,12 +48,15 @@ JUDGES = {
 }
 
 
-def judge_tuning(tuned: TunedRun) -> Tuned:
-    """What came of a tuning. Of many processes the first judges and writes."""
+def judge_tuning(tuned: TunedRun, beside: Sequence[TunedRun] = ()) -> Tuned:
+    """What came of a tuning. Of many processes the first judges and writes.
+
+    Tunings `beside` it are measured on the same test examples, and are no others'.
+    """
     run, learnt = tuned.run, tuned.learnt
     _, rank = launched()
     model = load_tuned(run.path)
-    weights = sha256_of(run.path / "model" / "model.safetensors")
+    weights = weights_of(run.path)
     judged: Any = None
     overlaps: tuple[Overlap, ...] = ()
     before = 0
@@ -60,9 +64,12 @@ def judge_tuning(tuned: TunedRun) -> Tuned:
         parts = {"dev": learnt.dev, **({} if tuned.test is None else {"test": tuned.test})}
         texts = {name: learnt.texts_of(part) for name, part in parts.items()}
         leaks = find_leaks_of(texts, learnt.texts_of(learnt.train), learnt.start)
+        if tuned.test is not None:
+            leaks["test"] = leaks["test"].with_those_of(find_chosen_on(texts["test"], texts["dev"]))
         overlaps = tuple(overlap for each in leaks.values() for overlap in each.overlaps)
         if tuned.test is not None:
-            before = note_measurement(tuned.test.digest, run.path, weights)
+            measured = {weights: run.path} | {weights_of(each.run.path): each.run.path for each in beside}
+            before = note_measurements(tuned.test.digest, measured)
             judged = JUDGES[learnt.task].test(tuned, model, leaks["test"])
     result = Tuned(
         path=run.path,
@@ -94,6 +101,11 @@ def judge_tuning(tuned: TunedRun) -> Tuned:
     return result
 
 
+def weights_of(run: Path) -> str:
+    """The SHA-256 of a tuned model's weights."""
+    return sha256_of(run / "model" / "model.safetensors")
+
+
 def keep_result(result: Tuned, facts: Mapping[str, str]) -> None:
     """Write what came of it into the run, and its page anew with that."""
     write_json(result.path / RESULT, to_plain(asdict(result)))
@@ -102,7 +114,7 @@ def keep_result(result: Tuned, facts: Mapping[str, str]) -> None:
 
 def judge_trials(tried: Tried) -> Tuned:
     """What came of several trials: the one that is kept, and beside it what the others came to."""
-    result = judge_tuning(tried.kept)
+    result = judge_tuning(tried.kept, [trial.tuned for trial in tried.seeds])
     judge, rank = JUDGES[result.task], launched()[1]
     tests = {}
     if rank == 0 and tried.kept.test is not None:

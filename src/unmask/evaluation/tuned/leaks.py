@@ -7,7 +7,7 @@ which examples leaked. Of runs of ours the text is known; of a model from elsewh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +43,15 @@ class Leaks:
         """How many leaked."""
         return int(self.leaked.sum())
 
+    def with_those_of(self, others: Leaks) -> Leaks:
+        """What leaked by either way."""
+        return Leaks((*self.overlaps, *others.overlaps), self.leaked | others.leaked)
+
+
+def some_are_clean(leaked: Flags, *, least: int = 1) -> bool:
+    """Whether there is another figure without what leaked: some did, and enough did not."""
+    return bool(leaked.any()) and int((~leaked).sum()) >= least
+
 
 def find_leaks(part: str, texts: Sequence[str], learnt: Sequence[str], start: Path) -> Leaks:
     """Look for held-out texts among those learnt from, and in what the start model has read."""
@@ -67,6 +76,12 @@ def find_leaks_of(parts: Mapping[str, Sequence[str]], learnt: Sequence[str], sta
         flags: Flags = np.logical_or.reduce([each for _, each in overlaps])
         leaks[part] = Leaks(tuple(overlap for overlap, _ in overlaps), flags)
     return leaks
+
+
+def find_chosen_on(test: Sequence[str], dev: Sequence[str]) -> Leaks:
+    """Test texts that are among those that chose the moment and what is calibrated."""
+    overlap, flags = _among_learnt("test", test, dev)
+    return Leaks((replace(overlap, source="dev"),), flags)
 
 
 def find_fold_leaks(folds: Sequence[tuple[Sequence[str], Sequence[str]]], start: Path) -> list[Leaks]:

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from unmask.evaluation.tuned.answers import write_answers
-from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
+from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds, some_are_clean
 from unmask.inference.corpus_records import TextRecord
 from unmask.inference.index import PASSAGE, Index, IndexSettings, create_index
 from unmask.inference.model import Model
@@ -31,8 +31,8 @@ from unmask.inference.sentence_layout import chosen_pooling
 from unmask.inference.word_weights import retrieval_head
 from unmask.intervals import mean_figure, within
 from unmask.progress import task
-from unmask.records import Reals
-from unmask.results import Hit, JudgedRetrieval, QueryError, RetrievalWay, Searched
+from unmask.records import Flags, Reals
+from unmask.results import Figure, Hit, JudgedRetrieval, QueryError, RetrievalWay, Searched
 from unmask.tasks.retrieve.collection import Collection, JudgedQueries
 from unmask.tasks.retrieve.learning import Retrieving
 from unmask.tasks.retrieve.measures import measure_rankings
@@ -53,7 +53,7 @@ class QueryAnswers:
 
     queries: JudgedQueries
     rankings: dict[str, Rankings]
-    leaked: int
+    leaked: Flags  # by query
 
     @property
     def figures(self) -> dict[str, dict[str, Reals]]:
@@ -69,7 +69,7 @@ def judge_retriever(tuned: TunedRun, retriever: TunedModel, leaks: Leaks) -> Jud
     """Figures on the test queries of a tuning, those of the baselines on the same, and what leaked."""
     learnt: Retrieving = tuned.learnt
     rankings = model_rankings(tuned, retriever.directory) | baseline_rankings(learnt, tuned.test)
-    answers = QueryAnswers(tuned.test, rankings, leaks.count)
+    answers = QueryAnswers(tuned.test, rankings, leaks.leaked)
     figures = answers.figures[MODEL]
     columns = {
         "line": list(range(1, len(answers.queries) + 1)),
@@ -84,7 +84,7 @@ def judge_retriever(tuned: TunedRun, retriever: TunedModel, leaks: Leaks) -> Jud
 def judge_retrieval_folds(folds: Sequence[TunedRun]) -> JudgedRetrieval:
     """Figures on all queries, each judged by a model that has not seen it."""
     rankings: dict[str, Rankings] = {MODEL: {}, FUSED: {}}
-    leaked = sum(leaks.count for leaks in leaks_of_folds(folds))
+    leaked = np.concatenate([leaks.leaked for leaks in leaks_of_folds(folds)])
     for tuned in folds:
         for way, found in model_rankings(tuned, tuned.run.path / "model").items():
             rankings[way] |= found
@@ -142,7 +142,9 @@ def judged_answers(answers: QueryAnswers, collection: Collection) -> JudgedRetri
     """What was found, as figures with intervals."""
     figures = answers.figures
     ways = {name: judged_way(name, each) for name, each in figures.items()}
-    own = ways.pop(MODEL)
+    own, clean = ways.pop(MODEL), None
+    if some_are_clean(answers.leaked):
+        clean = mean_of_queries(figures[MODEL]["ndcg_10"][~answers.leaked])
     return JudgedRetrieval(
         data=answers.queries.path,
         queries=len(answers.queries),
@@ -151,7 +153,8 @@ def judged_answers(answers: QueryAnswers, collection: Collection) -> JudgedRetri
         mrr_10=own.mrr_10,
         recall_100=own.recall_100,
         baselines=tuple(ways.values()),
-        leaked=answers.leaked,
+        leaked=int(answers.leaked.sum()),
+        clean_ndcg_10=clean,
         errors=tuple(worst_queries(answers.queries, figures[MODEL]["ndcg_10"], answers.rankings[MODEL])),
     )
 
@@ -209,11 +212,13 @@ def judged_way(name: str, figures: dict[str, Reals]) -> RetrievalWay:
     """A way of searching with its figures, each with its interval over queries."""
     return RetrievalWay(
         name=name,
-        **{
-            measure: within(mean_figure(values, np.arange(len(values))), 0.0, 1.0)
-            for measure, values in figures.items()
-        },
+        **{measure: mean_of_queries(values) for measure, values in figures.items()},
     )
+
+
+def mean_of_queries(values: Reals) -> Figure:
+    """A figure of each query as one of all, with its interval."""
+    return within(mean_figure(values, np.arange(len(values))), 0.0, 1.0)
 
 
 def worst_queries(queries: JudgedQueries, figures: Reals, rankings: Rankings) -> list[QueryError]:

@@ -21,7 +21,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from unmask.errors import BadInput
 from unmask.evaluation.tuned.answers import write_answers
-from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
+from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds, some_are_clean
 from unmask.inference.embed import embed_texts
 from unmask.inference.vectors import Encoder, load_encoder
 from unmask.inference.whitening import Whitening
@@ -39,6 +39,7 @@ from unmask.words import words_of
 
 ERRORS = 20  # pairs that are farthest off
 WHITENED = 2_000  # texts that are whitened on, an even sample
+ORDERED = 3  # pairs at the least whose order says anything
 CHUNK = 512  # pairs that are asked about together
 
 
@@ -82,7 +83,9 @@ def judged_pairs(
     """All figures of what was said: cosines, and the scores that they stand for."""
     clusters, clean = _clusters_of(test), np.flatnonzero(~leaked)
     spearman, pearson = _correlations(cosines, test.scores, clusters)
-    clean_figures = _correlations(cosines[clean], test.scores[clean], clusters[clean]) if leaked.any() else (None, None)
+    clean_figures: tuple[Figure | None, Figure | None] = (None, None)
+    if some_are_clean(leaked, least=ORDERED):
+        clean_figures = _correlations(cosines[clean], test.scores[clean], clusters[clean])
     return JudgedSimilarity(
         data=test.path,
         examples=len(test),

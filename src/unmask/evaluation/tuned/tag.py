@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from unmask.evaluation.tuned.answers import write_answers
-from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds
+from unmask.evaluation.tuned.leaks import Leaks, leaks_of_folds, some_are_clean
 from unmask.evaluation.tuned.slicing import slice_columns
 from unmask.intervals import resampled_figure
 from unmask.progress import task
@@ -146,7 +146,7 @@ def judged_tags(labels: Sequence[str], test: TaggedExamples, answers: TagAnswers
         entities=sum(map(len, gold)),
         misaligned=answers.misaligned,
         leaked=int(answers.leaked.sum()),
-        clean_f1=None if clean.all() else f1_figure(counts[clean], clusters[clean]),
+        clean_f1=f1_figure(counts[clean], clusters[clean]) if some_are_clean(answers.leaked) else None,
         precision=_part(counts[:, 0], counts[:, 1]),
         recall=_part(counts[:, 0], counts[:, 2]),
         f1=f1_figure(counts, clusters),
@@ -156,7 +156,7 @@ def judged_tags(labels: Sequence[str], test: TaggedExamples, answers: TagAnswers
         unseen_recall=_part(*span_counts(answers.said, answers.new)[:, (0, 2)].T),
         baselines=(_judged_baseline("gazetteer", span_counts(answers.listed, gold), clusters),),
         labels=tuple(judge_kinds(labels, answers.said, gold)),
-        errors=tuple(sorted(answers.errors, key=lambda error: -error.probability)[:ERRORS]),
+        errors=tuple(surest_of_both(answers.errors)),
     )
 
 
@@ -250,7 +250,7 @@ def judge_kinds(labels: Sequence[str], said: SpansOfTexts, true: SpansOfTexts) -
 
 
 def surest_tag_errors(asked: AskedTexts, examples: Sequence[TaggedText]) -> list[TagError]:
-    """The twenty entities that it was surest of and wrong about, said or missed: some will be errors of the file."""
+    """The entities that it was surest of and wrong about, said or missed: some will be errors of the file."""
     errors = []
     for number, (example, answer) in enumerate(zip(examples, asked.answers, strict=True)):
         gold = {*example.spans}
@@ -259,7 +259,20 @@ def surest_tag_errors(asked: AskedTexts, examples: Sequence[TaggedText]) -> list
         missed = [span for span in example.spans if not overlapping(span, answer.spans)]
         errors += [_tag_error(example, [span], overlapping(span, example.spans), sure[span]) for span in wrong]
         errors += [_tag_error(example, [], [span], 1 - asked.sureness(number, span)) for span in missed]
-    return sorted(errors, key=lambda error: -error.probability)[:ERRORS]
+    return surest_of_both(errors)
+
+
+def surest_of_both(errors: Sequence[TagError]) -> list[TagError]:
+    """Twenty of all errors, ten of them said and ten missed where there are so many of each.
+
+    A rare name is missed with more certainty than anything is said with.
+    """
+    ranked = sorted(errors, key=lambda error: -error.probability)
+    sides = [[error for error in ranked if bool(error.said) == said] for said in (True, False)]
+    half = ERRORS // 2
+    kept = [error for side in sides for error in side[:half]]
+    others = sorted((error for side in sides for error in side[half:]), key=lambda error: -error.probability)
+    return sorted([*kept, *others[: ERRORS - len(kept)]], key=lambda error: -error.probability)
 
 
 def overlapping(span: LabelledSpan, others: Sequence[LabelledSpan]) -> list[LabelledSpan]:

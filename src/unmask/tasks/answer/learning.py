@@ -182,7 +182,8 @@ class AnswerTuning(Tuning):
         say(f"{train.path}: {len(train):,} questions to learn from, {kind}")
         for examples in (train, dev) if self.given_dev else (train,):
             if examples.repaired:
-                say(f"[yellow]{examples.path}: {examples.repaired:,} answers stand elsewhere than it says: repaired[/]")
+                elsewhere = f"answers that stand elsewhere than the file says: {examples.repaired:,}"
+                say(f"[yellow]{examples.path}: {elsewhere}, repaired[/]")
             if examples.empty:
                 say(f"[yellow]{examples.path}: {examples.empty:,} questions without words are left out[/]")
         if not self.nullable and dev.unanswerable:
@@ -190,9 +191,7 @@ class AnswerTuning(Tuning):
         if not self.given_dev:
             say(f"no --dev: {len(dev):,} questions are held out, those of every tenth of the {self.kept_together}")
         if long := int((self.batches.rows.rows.windows > 1).sum()):
-            say(
-                f"{long:,} contexts are longer than rows of {self.reader.length:,} tokens: read in windows, none is cut"
-            )
+            say(f"contexts longer than rows of {self.reader.length:,} tokens: {long:,}, read in windows, none is cut")
 
 
 def open_answering(request: TuneRequest) -> tuple[AnswerTuning, QuestionExamples | None]:

@@ -100,16 +100,31 @@ def decide(probabilities: Reals, thresholds: Reals | None) -> Flags:
 
 def macro_f1(decisions: Flags, true: Flags) -> float:
     """The mean of the F1 of all labels that are there or were said, each as important as the others."""
-    return float(mean_f1(np.stack([decisions & true, decisions & ~true, ~decisions & true]).sum(1).astype(np.float64)))
+    counts = np.stack([decisions & true, decisions & ~true, ~decisions & true]).sum(1).astype(np.float64)
+    return float(mean_f1(counts, counts))
 
 
-def mean_f1(counts: Reals) -> Reals:
-    """From right, wrong and missed of each label, … 3 C, the mean of their F1; labels that never occur are left out."""
-    right, wrong, missed = counts[..., 0, :], counts[..., 1, :], counts[..., 2, :]
-    total = 2 * right + wrong + missed
-    scores = np.where(total > 0, 2 * right / np.maximum(total, 1), 0.0)
-    mean: Reals = scores.sum(-1) / np.maximum((total > 0).sum(-1), 1)
+def mean_f1(counts: Reals, whole: Reals) -> Reals:
+    """From right, wrong and missed of each label, … 3 C, the mean of their F1.
+
+    Counts are of samples of the whole. Labels that the whole has not are left out; one that a sample alone has not
+    counts there as in the whole, or intervals would lie beside the figure that they are of.
+
+    >>> whole = np.array([[8.0, 0.0], [0.0, 2.0], [1.0, 0.0]])
+    >>> mean_f1(whole, whole).round(3), mean_f1(np.array([[9.0, 0.0], [0.0, 0.0], [0.0, 0.0]]), whole)
+    (np.float64(0.471), np.float64(0.5))
+    """
+    here, there = _f1(counts), _f1(whole)
+    scores = np.where(np.isnan(here), there, here)[..., ~np.isnan(there)]
+    mean: Reals = scores.sum(-1) / max(1, scores.shape[-1])
     return mean
+
+
+def _f1(counts: Reals) -> Reals:
+    """… C of … 3 C; not a number where a label is neither there nor said."""
+    right, total = counts[..., 0, :], 2 * counts[..., 0, :] + counts[..., 1, :] + counts[..., 2, :]
+    scores: Reals = np.where(total > 0, 2 * right / np.maximum(total, 1), np.nan)
+    return scores
 
 
 def calibration_error(probabilities: Reals, true: Flags) -> float:

@@ -19,7 +19,17 @@ from typing import NamedTuple, cast
 
 from unmask.errors import BadInput, did_you_mean
 from unmask.files import sha256_of
-from unmask.tasks.examples import IDS, Record, check_id, first_named, present_value, read_records, text_in
+from unmask.tasks.examples import (
+    IDS,
+    Record,
+    and_empty,
+    check_id,
+    first_named,
+    present_value,
+    quoted_names,
+    read_records,
+    text_in,
+)
 
 PAIRS = (
     ("sentence1", "sentence2"),
@@ -126,7 +136,8 @@ def read_labelled(path: Path, fields: FieldNames | None = None, **asked: str | N
 def check_trainable(train: LabelledExamples) -> None:
     """Refuse what nothing can be learnt from: a handful of examples, or nothing to tell apart."""
     if len(train) < FEWEST:
-        raise BadInput(f"{train.path}: {_count_examples(len(train))}, too few to learn from; give at least {FEWEST}")
+        count = _count_examples(len(train)) + and_empty(train.empty)
+        raise BadInput(f"{train.path}: {count}, too few to learn from; give at least {FEWEST}")
     if len(train.labels) < 2:
         only = f"the label {train.labels[0]!r}" if train.labels else "no label"
         raise BadInput(
@@ -177,7 +188,7 @@ def infer_fields(
     label = label or first_named(LABELS, spelt, without=(text, pair, group))
     for name, flag in ((text, "--text-field"), (label, "--label-field")):
         if name is None:
-            raise BadInput(f"{path}: which field? {flag} names it, one of {', '.join(map(repr, record))}")
+            raise BadInput(f"{path}: which field? {flag} names it, one of {quoted_names(record)}")
     for name in (text, pair, label, group):
         if name is not None and name not in record:
             near = did_you_mean(name, record)

@@ -206,7 +206,7 @@ class Classifying(Tuning):
             say("labels are uneven: rare ones weigh more, with one over the root of their frequency")
         long = int((self.batches.rows.windows > 1).sum())
         if long:
-            say(f"{long:,} texts are longer than {self.reader.length:,} tokens: read in windows, none is cut")
+            say(f"texts longer than {self.reader.length:,} tokens: {long:,}, read in windows, none is cut")
         if start_labels(self.start):
             head = "goes on" if self.same_labels else "is drawn anew for other labels"
             say(f"{self.start} is tuned already: its head {head}")
@@ -248,5 +248,6 @@ def classifying_of(
         return Classifying(start, train, dev, settings)
     learnt, held_out = hold_out(train, settings.seed)
     if not len(held_out):
-        raise BadInput(f"{train.path}: too few examples of each label to hold some out; give --dev")
+        kept = "examples of each label" if all(each.group is None for each in train.examples) else "groups"
+        raise BadInput(f"{train.path}: too few {kept} to hold some out; give --dev")
     return replace(Classifying(start, learnt, held_out, settings), given_dev=False)

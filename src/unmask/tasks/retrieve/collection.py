@@ -24,7 +24,7 @@ import numpy as np
 from unmask.errors import BadInput
 from unmask.files import missing_path, sha256_of
 from unmask.records import Integers
-from unmask.tasks.examples import first_named, read_records, text_in
+from unmask.tasks.examples import first_named, quoted_names, read_records, text_in
 
 IDS = ("_id", "id")
 SPLITS = ("train", "dev", "test")
@@ -151,7 +151,7 @@ def _pair_fields(path: Path, record: Mapping[str, object], text: str | None, pai
     pair = pair or first_named(PASSAGES, spelt, without=(text,))
     for name, flag, meaning in ((text, "--text-field", "the query"), (pair, "--pair-field", "the passage")):
         if name is None:
-            raise BadInput(f"{path}: which field has {meaning}? {flag} names it, one of {', '.join(map(repr, record))}")
+            raise BadInput(f"{path}: which field has {meaning}? {flag} names it, one of {quoted_names(record)}")
         if name not in record:
             raise BadInput(f"{path}: has no field {name!r}; it has {', '.join(map(repr, record))}")
     assert text is not None and pair is not None

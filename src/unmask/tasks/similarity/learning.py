@@ -149,7 +149,7 @@ class Comparing(SentenceTuning):
             say(f"no --dev: {len(dev):,} of the pairs are held out, every tenth{way}")
         long = int((self.batches.rows.windows > 1).sum())
         if long:
-            say(f"{long:,} texts are longer than {self.reader.length:,} tokens: read in windows, none is cut")
+            say(f"texts longer than {self.reader.length:,} tokens: {long:,}, read in windows, none is cut")
 
 
 def open_comparing(request: TuneRequest) -> tuple[Comparing, ScoredPairs | None]:

@@ -19,7 +19,17 @@ from unmask.errors import BadInput, did_you_mean
 from unmask.files import sha256_of
 from unmask.records import Reals
 from unmask.tasks.classify.labelled import PAIRS
-from unmask.tasks.examples import IDS, Record, check_id, first_named, present_value, read_records, text_in
+from unmask.tasks.examples import (
+    IDS,
+    Record,
+    and_empty,
+    check_id,
+    first_named,
+    present_value,
+    quoted_names,
+    read_records,
+    text_in,
+)
 from unmask.tokens.pack import random_order
 
 SIDES = (*PAIRS, ("sentence_a", "sentence_b"), ("sent1", "sent2"), ("s1", "s2"), ("first", "second"))
@@ -141,7 +151,7 @@ def infer_pair_fields(
     for name, flag in ((text, "--text-field"), (pair, "--pair-field"), (label, "--label-field")):
         if name is None:
             meaning = "the score" if flag == "--label-field" else "the two texts"
-            raise BadInput(f"{path}: which field has {meaning}? {flag} names it, one of {', '.join(map(repr, record))}")
+            raise BadInput(f"{path}: which field has {meaning}? {flag} names it, one of {quoted_names(record)}")
     for name in (text, pair, label, group):
         if name is not None and name not in record:
             near = did_you_mean(name, record)
@@ -153,7 +163,7 @@ def check_scores(pairs: ScoredPairs, fewest: int = FEWEST) -> None:
     """Refuse what no correlation can be learnt from or measured on: a handful of pairs, or one score for all."""
     count = f"{len(pairs):,} pair{'' if len(pairs) == 1 else 's'}"
     if len(pairs) < fewest:
-        raise BadInput(f"{pairs.path}: {count}, too few; give at least {fewest}")
+        raise BadInput(f"{pairs.path}: {count}{and_empty(pairs.empty)}, too few; give at least {fewest}")
     if len(set(pairs.scores.tolist())) < 2:
         raise BadInput(
             f"{pairs.path}: all pairs have the score {pairs.examples[0].score:g}, so none is more alike than another"

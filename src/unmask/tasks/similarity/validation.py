@@ -63,14 +63,18 @@ def pair_cosines_of(model: PreTrainedModel, rows: SentenceRows, *, world: World 
 
 
 def rank_correlation(said: Reals, true: Reals) -> float:
-    """Spearman's; 0 where either is all alike, which orders nothing."""
+    """Spearman's; 0 where either is all alike, or of fewer than two, which orders nothing."""
+    if len(said) < 2:
+        return 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return float(np.nan_to_num(spearmanr(said, true).statistic))
 
 
 def correlation(said: Reals, true: Reals) -> float:
-    """Pearson's; 0 where either is all alike."""
+    """Pearson's; 0 where either is all alike, or of fewer than two."""
+    if len(said) < 2:
+        return 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return float(np.nan_to_num(pearsonr(said, true).statistic))

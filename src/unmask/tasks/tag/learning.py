@@ -180,7 +180,7 @@ class TagTuning(Tuning):
         if misaligned := count_misaligned(words, train.examples):
             say(f"[yellow]{train.path}: {misaligned:,} entities begin or end within a word: learnt as whole words[/]")
         if long := int((words.rows.windows > 1).sum()):
-            say(f"{long:,} texts are longer than {self.reader.length:,} tokens: read in windows, none is cut")
+            say(f"texts longer than {self.reader.length:,} tokens: {long:,}, read in windows, none is cut")
         if (self.start / TASK).is_file():
             head = "goes on" if self.same_labels else "is drawn anew for other labels"
             say(f"{self.start} is tuned already: its head {head}")
@@ -242,6 +242,7 @@ def hold_out_texts(train: TaggedExamples) -> tuple[TaggedExamples, TaggedExample
     groups = [place if each.group is None else each.group for place, each in enumerate(train.examples)]
     chosen = every_tenth(groups, [{span.label for span in each.spans} for each in train.examples])
     if not chosen:
-        raise BadInput(f"{train.path}: too few examples of each label to hold some out; give --dev")
+        kept = "texts" if all(each.group is None for each in train.examples) else "groups"
+        raise BadInput(f"{train.path}: too few {kept} to hold some out; give --dev")
     learnt, held_out = parted(train, chosen)
     return learnt, held_out

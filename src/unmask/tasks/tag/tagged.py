@@ -24,11 +24,13 @@ from unmask.tasks.examples import (
     IDS,
     SUFFIXES,
     Record,
+    and_empty,
     check_id,
     count_examples,
     first_named,
     open_examples,
     present_value,
+    quoted_names,
     read_records,
     suffix_of,
     text_in,
@@ -157,7 +159,7 @@ def infer_tag_fields(path: Path, record: Record, asked: dict[str, str | None]) -
     label = asked.get("label") or first_named(names, spelt, without=(text, group))
     for name, flag in ((text, "--text-field"), (label, "--label-field")):
         if name is None:
-            raise BadInput(f"{path}: which field? {flag} names it, one of {', '.join(map(repr, record))}")
+            raise BadInput(f"{path}: which field? {flag} names it, one of {quoted_names(record)}")
     for name in (text, label, group):
         if name is not None and name not in record:
             near = did_you_mean(name, record)
@@ -253,7 +255,7 @@ def check_taggable(train: TaggedExamples) -> None:
     """Refuse what nothing can be learnt from: a handful of texts, or no entity in them."""
     if len(train) < FEWEST:
         count = f"{len(train):,} text{'' if len(train) == 1 else 's'}"
-        raise BadInput(f"{train.path}: {count}, too few to learn from; give at least {FEWEST}")
+        raise BadInput(f"{train.path}: {count}{and_empty(train.empty)}, too few to learn from; give at least {FEWEST}")
     if not train.entities:
         raise BadInput(f"{train.path}: every word is outside, there is no entity to learn; give texts with some")
 
