@@ -168,7 +168,7 @@ def test_what_cannot_be_adapted_is_told_in_one_line(
         unmask.adapt(resume=start)
     assert not (tmp_path / "run").exists()
     done = inside("adapt", start)
-    assert done.returncode == 3 and "adapt where?" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert done.returncode == 2 and "adapt where?" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def test_its_page_has_both_losses_and_the_mixtures(

@@ -38,7 +38,8 @@ def test_figures_stand_beside_baselines_and_confusions_are_a_picture(tmp_path: P
 
 
 def test_what_leaked_and_what_cannot_be_known_stands_on_the_page(tmp_path: Path) -> None:
-    judged = {"clean_f1": FIGURE, "leaked": 7, "f1": FIGURE, "calibration_error": 0.125}
+    figure = FIGURE | {"high": 0.85}
+    judged = {"clean_f1": figure, "leaked": 7, "f1": figure, "calibration_error": 0.125}
     overlaps = [
         {"part": "test", "source": "data", "path": "wiki/data", "known": True, "texts": 9, "runs": 7},
         {"part": "test", "source": "pretraining", "known": False},

@@ -186,15 +186,18 @@ class Observer:
         self.pacer.end_validation()
         self.last = f" · a sample held out {brief_figures(figures, self.session.job)}"
         self.log({"step": position.step, **prefixed_figures(figures, HELD_OUT)})
-        headline = self.session.job.headline
-        value = figures[headline.name]
-        untrained = self.best_step == 0 and value == self.best  # of two that are as good, the one that has learnt
-        if self.saving.best and (untrained or headline.improves(value, self.best)):
-            self.best, self.best_step = value, position.step
+        if self.saving.best and self._is_best(figures):
+            self.best, self.best_step = figures[self.session.job.headline.name], position.step
             self.session.save(self.run.best, position, 1, self.world)
         if self.saving.moments:
             self.session.save_weights(self.run.moments, position, self.world)
         self._end_if_due(position)
+
+    def _is_best(self, figures: Mapping[str, float]) -> bool:
+        """Whether a moment is better than the best before; of one that is as good as none, the one that has learnt."""
+        headline = self.session.job.headline
+        value = figures[headline.name]
+        return headline.improves(value, self.best) or (self.best_step == 0 and value == self.best)
 
     def _take_up_best(self, position: Position) -> None:
         """What was the best before this moment; a later one is going to come again."""

@@ -269,7 +269,7 @@ def _check_places(task: str, places: dict[str, Path]) -> None:
     for name, meaning in (("model", "which model to start from"), ("train", "which examples to learn from")):
         if name not in places:
             raise BadInput(f"{meaning}? unmask tune {task} MODEL TRAIN --out RUN")
-    for name in ("train", "dev", "test"):
+    for name in ("train", "dev", "test") if task != "retrieve" else ("train",):  # which says what a folder has itself
         if name in places and not places[name].exists():
             raise missing_path(places[name], "give a file with examples")
 
