@@ -49,6 +49,15 @@ def test_each_panel_has_its_figures_against_the_tokens_seen() -> None:
     assert [text.get_text() for text in axes["Accuracy on hidden tokens"].texts] == ["10.0%"]
 
 
+def test_a_figure_that_is_only_measured_is_seen_whole() -> None:
+    lines = [{name: value for name, value in line.items() if name != "accuracy"} for line in STEPS]
+    description = {"steps": 30, "figures": FIGURES[1:]}
+    axes = draw_figure(History(Path("run"), description, (*lines, *MEASURED), running=True)).axes[0]
+    (measured,) = (line for line in axes.lines if len(line.get_xdata()) == len(MEASURED))
+    assert axes.get_xlim()[1] >= max(measured.get_xdata()) == 30 * 4096
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["held out, a sample"]
+
+
 @pytest.mark.parametrize(("keeps_best", "step"), [(True, 15), (False, 30)])
 def test_what_is_measured_on_all_of_it_stands_where_the_model_is_of(keeps_best: bool, step: int) -> None:
     measured = [{"step": at, "validation_loss": loss} for at, loss in ((0, 8.0), (15, 5.0), (30, 6.0))]

@@ -37,13 +37,13 @@ def judged_figures(run: Path) -> Iterator[tuple[str, str]]:
     for name, where in (("test", "on test examples"), ("folds", "by folds")):
         judged = tuned.get(name)
         if isinstance(judged, dict):
-            headline = headline_of(judged)
+            headline = headline_name(judged)
             if headline is not None:
                 value, _, interval = _spelt(judged[headline]).partition(" ")
                 yield value, f"{headline.replace('_', ' ')} {where} {interval}".rstrip()
 
 
-def headline_of(judged: Values) -> str | None:
+def headline_name(judged: Values) -> str | None:
     """The figure that dev chooses by: the one that says so, or else the first, of everything that was judged."""
     names = [name for name in _figure_names(judged) if not name.startswith(CLEAN)]
     return judged["chosen_by"] if judged.get("chosen_by") in names else next(iter(names), None)

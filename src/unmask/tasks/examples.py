@@ -56,17 +56,10 @@ def open_examples(path: Path, wanted: str) -> Iterator[IO[str]]:
 
 
 def _undecodable_line(path: Path) -> int:
-    """The first line of a file that is not UTF-8."""
+    """The first line of a file that is not UTF-8, of which there is one."""
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        return next(line for line, content in enumerate(file, start=1) if not _is_utf8(content))
-
-
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+        lines = enumerate(file, start=1)
+        return next(line for line, content in lines if content.decode(errors="ignore").encode() != content)
 
 
 def _open_text(path: Path) -> IO[str]:
@@ -115,7 +108,7 @@ def _table(path: Path, file: IO[str], kind: str) -> Iterator[tuple[int, Record]]
             else:
                 yield reader.line_num, dict(zip(heads, row, strict=True))
     except csv.Error as error:
-        if reader.line_num > read + 1:
+        if "unexpected end" in str(error):
             raise BadInput(f"{path}:{read + 1}: a quote that begins in this row is not closed") from error
         raise BadInput(f"{path}:{reader.line_num}: {error}") from error
 

@@ -117,6 +117,8 @@ def test_the_command_compares_two_tuned_runs(
     runs = [judged_run(tmp_path / name, scores) for name, scores in (("a", [1.0, 0.0, 0.0]), ("b", [1.0, 1.0, 0.0]))]
     done = inside("compare", *runs)
     assert done.returncode == 0 and "+33.3%" in done.stdout and "1 : 0" in done.stdout
+    told = inside("compare", runs[0], tmp_path / "nowhere")
+    assert told.returncode == 3 and "nowhere: does not exist" in told.stderr
     told = inside("compare", tmp_path)
     assert told.returncode == 2 and told.stderr.startswith("unmask: --data is missing: models are compared on held-out")
     assert f"unmask compare {tmp_path} --data DATA" in told.stderr

@@ -72,6 +72,9 @@ def test_bad_lines_are_told_and_the_others_answered(
     assert done.returncode == 3 and len(done.stdout.splitlines()) == 2
     assert "line 2: the question has 50 tokens, and rows of 64 have room for 45" in done.stderr
     assert "line 3: no field 'context'" in done.stderr and "line 4: the field 'context' is empty" in done.stderr
+    (tmp_path / "squad.json").write_text("{}")
+    with pytest.raises(BadInput, match=r"squad\.json: predict reads JSON lines with 'question' and 'context'"):
+        unmask.predict(answerer_run.path, str(tmp_path / "squad.json"))
     with pytest.raises(BadInput, match="pairs of texts: give JSON lines with the fields 'question' and 'context'"):
         unmask.predict(answerer_run.path, "one text")
 
