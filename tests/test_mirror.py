@@ -143,6 +143,8 @@ ELSEWHERE = {
     "verbs/environment.py": "planning/test_examination.py and verbs/test_shells.py",
     "verbs/hiding.py": "test_verbs.py and test_cli.py",
     "verbs/journey.py": "demo/test_journey.py",
+    "verbs/example_lines.py": "tasks/tag/test_tagger.py and verbs/test_explaining.py: files of each kind",
+    "verbs/predicting.py": "tasks/classify/test_classifier.py: what is said of files, lines and texts",
     "verbs/tuning.py": "tasks/test_tune.py and tasks/classify/test_classifier.py",
     "verbs/using.py": "test_verbs.py and test_cli.py",
 }

@@ -28,6 +28,7 @@ from unmask.verbs.embedding import *  # noqa: F403
 from unmask.verbs.searching import *  # noqa: F403
 from unmask.verbs.writing import *  # noqa: F403
 from unmask.verbs.tuning import *  # noqa: F403
+from unmask.verbs.predicting import *  # noqa: F403
 from unmask.verbs.explaining import *  # noqa: F403
 from unmask.verbs.exporting import *  # noqa: F403
 from unmask.verbs.serving import *  # noqa: F403

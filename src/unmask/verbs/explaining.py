@@ -10,8 +10,8 @@ from unmask.errors import BadInput
 from unmask.results import ExplainedLabel, Filled, Written
 from unmask.verbs.arguments import Location, path_of
 from unmask.verbs.commands import streamed, verb
-from unmask.verbs.lines import Answers, answer_texts, source_of
-from unmask.verbs.tuning import TABLES, TableSource
+from unmask.verbs.example_lines import example_source
+from unmask.verbs.lines import Answers, answer_texts
 from unmask.verbs.using import model_to_ask
 
 if TYPE_CHECKING:  # what is heavy is loaded when it is needed
@@ -73,9 +73,9 @@ def _explain_labels(
     settings: dict[str, Any],
     chosen: dict[str, Any],
 ) -> Iterator[ExplainedLabel | Written]:
-    card, source = asked.label_explainer.classifier.card, source_of(texts)
-    pairs = card.pair_field is not None
-    if source is None and pairs:
+    classifier = asked.label_explainer.classifier
+    source = example_source(classifier, texts, field, "explain")
+    if source is None and classifier.card.pair_field is not None:
         if len(texts) % 2:
             raise BadInput(asked.tuned.wanted)
         for text, explained in zip(
@@ -90,21 +90,8 @@ def _explain_labels(
         for explained in asked.explain_each(lines, **chosen):
             yield explained if isinstance(explained, BadInput) else [explained]
 
-    table = None
-    if source is not None and source.path is not None and Path(source.path.name.removesuffix(".gz")).suffix in TABLES:
-        table = TableSource(source.path, field or card.text_field, card.pair_field)
-    as_json = source is not None and (source.field is not None or pairs or field is not None)
-    named = (field or card.text_field) if as_json else None
-    yield from answer_texts(
-        texts,
-        answer,
-        done="explained",
-        field=named,
-        pair=card.pair_field,
-        out=out,
-        settings={**settings, **chosen},
-        source=table,
-    )
+    settings = {**settings, **chosen}
+    yield from answer_texts(texts, answer, done="explained", out=out, settings=settings, source=source)
 
 
 def _explain_blanks(

@@ -1,30 +1,21 @@
-"""Labelled examples to a model that labels texts or finds entities in them: tuned, judged and put to use."""
+"""Labelled examples to a model that has learnt their task: tuned and judged."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from unmask.errors import BadInput
 from unmask.files import check_writable, missing_path
-from unmask.results import FewTuned, Prediction, Tuned, Written
-from unmask.verbs.arguments import Location, given_settings, path_of, run_of
-from unmask.verbs.commands import rowwise, streamed, verb
-from unmask.verbs.lines import Answers, LineSource, answer_texts, source_of
-from unmask.verbs.using import model_to_ask
+from unmask.results import FewTuned, Tuned
+from unmask.verbs.arguments import Location, given_settings, run_of
+from unmask.verbs.commands import verb
 
 if TYPE_CHECKING:  # what is heavy is loaded when it is needed
-    from unmask.inference.model import Model
     from unmask.tasks.trials import TrialPlan
 
 DESCRIPTIONS = ("run.json", "trials.json", "few.json")  # of a run directory, by which one is known
-TABLES = (".csv", ".tsv")
-TOGETHER = 512  # rows of a table that are answered together
-COLUMNS = (".conll", ".iob", ".iob2", ".bio")
 OPTIONS = {
     "similarity": ("loss",),
     "retrieve": ("head", "hard", "dimensions", "sparsity"),
@@ -272,88 +263,3 @@ def _check_places(task: str, places: dict[str, Path]) -> None:
     for name in ("train", "dev", "test") if task != "retrieve" else ("train",):  # which says what a folder has itself
         if name in places and not places[name].exists():
             raise missing_path(places[name], "give a file with examples")
-
-
-class TableSource(LineSource):
-    """A table of CSV or TSV, whose rows are answered as JSON lines are."""
-
-    def chunks(self) -> Iterator[list[tuple[int, bytes]]]:
-        """Rows with the numbers of their lines, some at a time."""
-        from unmask.tasks.examples import read_records
-
-        assert self.path is not None
-        rows = ((line, json.dumps(record).encode()) for line, record in read_records(self.path, "a text a line"))
-        while group := list(islice(rows, TOGETHER)):
-            yield group
-
-
-@verb
-@rowwise
-@streamed
-def predict(
-    model: Location,
-    /,
-    *texts: str,
-    field: str | None = None,
-    out: Location | None = None,
-    device: str | None = None,
-    precision: Literal["float32", "bfloat16", "float16"] = "float32",
-    revision: str | None = None,
-) -> Iterator[Prediction | Written]:
-    """Ask a tuned model: labels, entities, answers, how alike texts are.
-
-    Pairs, and questions with their contexts, come as JSON lines with the two fields that the model was tuned on, or as
-    two texts after each other. Texts that are longer than the model takes are read in windows. Lines that cannot be
-    used are named at the end (exit code 3). What is said of a file is JSON lines where it goes to a file or a pipe.
-
-    Args:
-        model: A run of tune, its model directory, or where that is on the hub: org/name, or hf:name.
-        texts: Texts, a file of them (a text a line, .jsonl, .csv or .tsv), or - for standard input.
-        field: The field of JSON lines or of a table that holds the text; if not given the one it was tuned on.
-        out: A file to write, a line of JSON for each text; the same command goes on where it was stopped.
-        device: Where to compute, such as cpu or cuda:1; a GPU if there is one.
-        precision: What products are computed in.
-        revision: The branch, tag or commit of a model on the hub; its main branch if not given.
-    """
-    if not texts:
-        raise BadInput("nothing to label: give a text, a file of texts, or - for standard input")
-    asked = model_to_ask(model, device, precision, revision)
-    return _labelled(asked, texts, field, path_of(out), precision)
-
-
-def _labelled(
-    asked: Model, texts: tuple[str, ...], field: str | None, out: Path | None, precision: str
-) -> Iterator[Prediction | Written]:
-    card = asked.tuned.card
-    source = source_of(texts)
-    table = None
-    suffix = "" if source is None or source.path is None else Path(source.path.name.removesuffix(".gz")).suffix
-    if suffix in COLUMNS:
-        raise BadInput(f"{texts[0]}: predict reads JSON lines, or a text a line; save the words as lists in .jsonl")
-    if suffix == ".json" and card.task == "answer":
-        raise BadInput(f"{texts[0]}: predict reads JSON lines with 'question' and 'context'; save them in .jsonl")
-    if suffix in TABLES and source is not None:
-        table = TableSource(source.path, field or card.text_field, card.pair_field)
-    if source is None and card.pair_field is not None:
-        if len(texts) % 2:
-            raise BadInput(asked.tuned.wanted)
-        yield from asked.predict(*texts[::2], pairs=texts[1::2])
-        return
-    as_json = source is not None and (source.field is not None or card.pair_field is not None or field is not None)
-
-    def answer(lines: list[Any]) -> Answers[Prediction]:
-        for predicted in asked.predict_each(lines):
-            yield predicted if isinstance(predicted, BadInput) else [predicted]
-
-    chosen = (field or card.text_field) if as_json else None
-    lines = source_of(texts, chosen, card.pair_field)
-    if lines is not None:
-        lines = replace(lines, words=asked.tuned.takes_words)
-    yield from answer_texts(
-        texts,
-        answer,
-        done="labelled",
-        out=out,
-        settings={"model": asked.path, "precision": precision},
-        source=table or lines,
-    )

@@ -13,6 +13,7 @@ import pytest
 import unmask
 from unmask.errors import BadInput, Damaged
 from unmask.evaluation.tuned.tag import span_counts
+from unmask.tasks.tag.columns import read_sentences
 from unmask.tasks.tag.tagged import LabelledSpan, read_tagged
 from unmask.tasks.tag.tagger import read_tag_card
 
@@ -66,10 +67,27 @@ def test_bad_lines_columns_and_pairs_are_told(
     done = inside("predict", tagger_run.path, tmp_path / "x.jsonl", "--json")
     assert done.returncode == 3 and len(done.stdout.splitlines()) == 2
     assert "line 2: an empty text has no answer" in done.stderr and "line 3: the field 'text' is no text" in done.stderr
-    with pytest.raises(BadInput, match=r"test\.conll: predict reads JSON lines, or a text a line"):
-        unmask.predict(tagger_run.path, str(tagged_files["test"]))
+    (tmp_path / "ragged.conll").write_text("the O\nsea O\n\ntwo\n")
+    with pytest.raises(BadInput, match=r"ragged\.conll:4: has 1 column, the first line 2"):
+        unmask.predict(tagger_run.path, str(tmp_path / "ragged.conll"))
     with pytest.raises(BadInput, match="this model takes single texts, not pairs"):
         unmask.load(tagger_run.path).predict("a", pairs=["b"])
+
+
+def test_columns_are_read_as_words_with_tags_or_without(
+    tagger_run: unmask.Tuned, tagged_files: dict[str, Path], tmp_path: Path
+) -> None:
+    sentences = list(read_sentences(tagged_files["test"]))
+    with_tags = unmask.predict(tagger_run.path, str(tagged_files["test"]))
+    said = unmask.load(tagger_run.path).predict(*[list(sentence.words) for sentence in sentences])
+    assert with_tags == said and any(each.entities for each in said)  # type: ignore[union-attr]
+    alone = "\n\n".join("\n".join(f"_\t{word}" for word in sentence.words) for sentence in sentences)
+    (tmp_path / "words.conll").write_text(alone)
+    assert unmask.predict(tagger_run.path, str(tmp_path / "words.conll"), field="2") == said
+    (written,) = unmask.predict(tagger_run.path, str(tagged_files["test"]), out=tmp_path / "said.jsonl")
+    assert written.lines == len(sentences)  # type: ignore[union-attr]
+    numbers = [json.loads(line)["line"] for line in (tmp_path / "said.jsonl").read_text().splitlines()]
+    assert numbers == [sentence.line for sentence in sentences]
 
 
 def test_a_changed_card_is_damage(tagger_run: unmask.Tuned, tmp_path: Path) -> None:

@@ -5,7 +5,8 @@
     …
 
 In: such a file, plain or packed (.gz). Out: sentences with the numbers of their lines. The word is in the first column
-and the tag in the last, or in those that are asked for; -DOCSTART- lines are left out.
+and the tag in the last, or in those that are asked for; -DOCSTART- lines are left out. Words can be read alone too, of
+files without tags.
 """
 
 from __future__ import annotations
@@ -32,32 +33,42 @@ class Sentence(NamedTuple):
 
 def read_sentences(path: Path, word: str | None = None, tag: str | None = None) -> Iterator[Sentence]:
     """The sentences of a file; columns are counted from 1."""
-    chosen = [_column_number(word or FIRST, "--text-field"), _column_number(tag or LAST, "--label-field")]
-    count = 0
-    begin = 0
-    words: list[tuple[str, str]] = []
-    with open_examples(path, "a word and its tag a line, or JSON lines") as file:
+    chosen = (_column_number(word or FIRST, "--text-field"), _column_number(tag or LAST, "--label-field"))
+    for line, rows in _read_rows(path, chosen, ("word", "tag"), "a word and its tag a line, or JSON lines"):
+        words, tags = zip(*rows, strict=True)
+        yield Sentence(line, words, tags)
+
+
+def read_words(path: Path, word: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    """The words of each sentence, with the line of the first; tags may be there or not."""
+    for line, rows in _read_rows(path, (_column_number(word or FIRST, "--field"),), ("word",), "a word a line"):
+        yield line, [word for (word,) in rows]
+
+
+def _read_rows(
+    path: Path, chosen: tuple[int, ...], names: tuple[str, ...], wanted: str
+) -> Iterator[tuple[int, list[tuple[str, ...]]]]:
+    """The chosen columns of each sentence's words, with the line of the first."""
+    count = begin = 0
+    rows: list[tuple[str, ...]] = []
+    with open_examples(path, wanted) as file:
         for line, text in enumerate(file, start=1):
             columns = _columns_of(text)
             if not columns or columns[0] == DOCUMENT:
-                if words:
-                    yield _sentence_at(begin, words)
-                words = []
+                if rows:
+                    yield begin, rows
+                rows = []
                 continue
             count = count or _checked_count(path, line, len(columns), chosen)
             if len(columns) != count:
                 raise BadInput(f"{path}:{line}: has {_count_columns(len(columns))}, the first line {count}")
-            pair = (columns[chosen[0]], columns[chosen[1]])
-            if not all(pair):
-                raise BadInput(f"{path}:{line}: has an empty {'tag' if pair[0] else 'word'}")
-            begin = begin if words else line
-            words.append(pair)
-    if words:
-        yield _sentence_at(begin, words)
-
-
-def _sentence_at(line: int, words: list[tuple[str, str]]) -> Sentence:
-    return Sentence(line, tuple(word for word, _ in words), tuple(tag for _, tag in words))
+            row = tuple(columns[column] for column in chosen)
+            if not all(row):
+                raise BadInput(f"{path}:{line}: has an empty {names[row.index('')]}")
+            begin = begin if rows else line
+            rows.append(row)
+    if rows:
+        yield begin, rows
 
 
 def _columns_of(line: str) -> list[str]:
@@ -77,11 +88,11 @@ def _column_number(name: str, flag: str) -> int:
     return int(name) - 1
 
 
-def _checked_count(path: Path, line: int, count: int, chosen: list[int]) -> int:
-    """How many columns there are, where those that are asked for are among them."""
+def _checked_count(path: Path, line: int, count: int, chosen: tuple[int, ...]) -> int:
+    """How many columns there are, where those that are asked for are among them, and are not one."""
     if max(chosen) >= count:
         raise BadInput(f"{path}:{line}: has {_count_columns(count)}, and column {max(chosen) + 1} is asked for")
-    if chosen[0] % count == chosen[1] % count:
+    if len({column % count for column in chosen}) < len(chosen):
         raise BadInput(f"{path}:{line}: has {_count_columns(count)}; give a word and its tag a line")
     return count
 
