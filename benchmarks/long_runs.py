@@ -4,6 +4,7 @@
     python benchmarks/long_runs.py data --out results --only default,windows-32      # some of them
     python benchmarks/long_runs.py data --out results --steps 7200 --only default,blocks-double
     python benchmarks/long_runs.py data --out results --recipe small --steps 900 --only default
+    python benchmarks/long_runs.py data --out results --steps 160 --only wide,wide-rates-third  # rates over width
     python benchmarks/long_runs.py data --out results --report-only
 
 1,800 steps of mini are 15 minutes on two threads at half a second a step. Every alternative has its whole schedule, and
@@ -49,7 +50,7 @@ class Alternative:
     settings: dict[str, Any] = field(default_factory=dict)
     optimizing: dict[str, Any] = field(default_factory=dict)
     rates: tuple[float, float] = (1.0, 1.0)  # times those of Muon and of AdamW
-    window: int | None = None
+    shape: dict[str, int] = field(default_factory=dict)  # of the size: its window, its width
     blocks: float = 1.0  # times the blocks of a step; its steps are as many times fewer
     averages: bool = False  # the weights of the last part of the run
 
@@ -61,13 +62,14 @@ class Alternative:
             before, **self.optimizing, muon_lr=before.muon_lr * self.rates[0], adamw_lr=before.adamw_lr * self.rates[1]
         )
         rows = {name: round(getattr(usual.settings, name) * self.blocks) for name in ("batch_size", "micro_batch")}
-        size = usual.size if self.window is None else replace(SIZES[usual.size], window=self.window)
+        size = replace(SIZES[usual.size], **self.shape) if self.shape else usual.size
         changed = {**self.settings, **rows, "optimizing": optimizing}
         return replace(usual, size=size, settings=replace(usual.settings, **changed))
 
 
 STABLE = {"full_steps": None}  # as high as ever until it falls to 0
 STRAIGHT = STABLE | {"decay": 0.95}  # from the end of the warm-up to 0
+WIDE = {"width": 768, "heads": 12}  # as `base`, whatever the depth
 BEFORE = STABLE | {"fall": "root", "decay": 0.25}  # the default before, at twice the rates
 ALTERNATIVES = {
     "default": Alternative(),
@@ -87,8 +89,8 @@ ALTERNATIVES = {
     "adamw-half": Alternative(rates=(1.0, 0.5)),
     "adamw-double": Alternative(rates=(1.0, 2.0)),
     "momentum-0.95": Alternative(optimizing={"momentum": 0.95}),
-    "windows-32": Alternative(window=32),
-    "windows-128": Alternative(window=128),
+    "windows-32": Alternative(shape={"window": 32}),
+    "windows-128": Alternative(shape={"window": 128}),
     "blocks-half": Alternative(blocks=0.5),
     "blocks-double": Alternative(blocks=2.0),
     "hidden-0.15": Alternative(settings={"rate": "0.15"}),
@@ -97,6 +99,10 @@ ALTERNATIVES = {
     "hidden-0.5-to-0.15": Alternative(settings={"rate": "linear 0.5 0.15"}),
     "hidden-0.6-to-0.15": Alternative(settings={"rate": "linear 0.6 0.15"}),
     "no-weight-decay": Alternative(optimizing={"weight_decay": 0.0}),
+    "wide": Alternative(shape=WIDE),
+    "wide-rates-two-thirds": Alternative(shape=WIDE, rates=(2 / 3, 2 / 3)),
+    "wide-rates-third": Alternative(shape=WIDE, rates=(1 / 3, 1 / 3)),
+    "wide-rates-sixth": Alternative(shape=WIDE, rates=(1 / 6, 1 / 6)),
     "averaged": Alternative(optimizing={"decay": 0.05}, averages=True),
 }
 

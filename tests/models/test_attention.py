@@ -66,6 +66,18 @@ def test_attention_by_windows_is_attention_under_the_dense_mask(documents: Tenso
     check_equal(passes(seen, inputs), passes(seen.dense, inputs))
 
 
+@given(packed_rows(), st.integers(0, 80) | st.none(), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_in_bfloat16_it_is_what_rounding_leaves_of_it(documents: Tensor, window: int | None, causal: bool) -> None:
+    seen, (*inputs, _) = Seen(documents, window, causal), states(documents)
+    mask = SeenMask.of(seen)
+    exact = attend(seen, *inputs).detach()
+    made = attention.attention(*inputs, seen.dense if mask is None else mask, dtype=torch.bfloat16)
+    made.float().sum().backward()
+    torch.testing.assert_close(made.float(), exact, rtol=0, atol=0.02 * float(exact.abs().max()))
+    assert all(each.grad is not None and each.grad.isfinite().all() for each in inputs)
+
+
 def long_row() -> Tensor:
     """A row of four documents and padding."""
     return torch.repeat_interleave(torch.tensor([1, 2, 3, 4, 0]), torch.tensor([301, 64, 64, 560, 35]))[None]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -22,11 +24,11 @@ def states(rows: int, heads: int, queries: int, keys: int, width: int = 8) -> li
     return [each.transpose(1, 2).requires_grad_() for each in drawn]
 
 
-def passes(function: object, inputs: list[Tensor], mask: Mask, **options: float | bool) -> list[Tensor]:
+def passes(function: object, inputs: list[Tensor], mask: Mask, **options: Any) -> list[Tensor]:
     """What an attention gives, and the gradients of what it is given."""
     output = function(*inputs, attn_mask=mask, **options)  # type: ignore[operator]
     weights = torch.linspace(-1, 1, output.numel()).view(output.shape)
-    return [output, *torch.autograd.grad((output * weights).sum(), inputs)]
+    return [output.detach(), *torch.autograd.grad((output * weights).sum(), inputs)]
 
 
 def check_equal(ours: list[Tensor], theirs: list[Tensor]) -> None:
@@ -54,6 +56,37 @@ def test_it_is_torch_s_attention_without_one(options: dict[str, float | bool]) -
     inputs = states(2, 3, 17, 17)
     ours = passes(attention, inputs, None, **options)
     check_equal(ours, passes(F.scaled_dot_product_attention, inputs, None, **options))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("length", [7, 64, 130])
+def test_in_bfloat16_it_strays_half_as_far_again_as_torch_s_at_the_most(length: int, masked: bool) -> None:
+    inputs = states(3, 2, length, length, width=16)
+    mask = torch.rand(3, 1, length, length, generator=torch.Generator().manual_seed(1)) < 0.6 if masked else None
+    if mask is not None:
+        mask[..., 0] = True
+    exact = passes(F.scaled_dot_product_attention, inputs, mask)
+    halves = [each.detach().bfloat16().requires_grad_() for each in inputs]
+    theirs = passes(F.scaled_dot_product_attention, halves, mask)
+    for of in (inputs, halves):
+        ours = passes(attention, of, mask, dtype=torch.bfloat16)
+        assert ours[0].dtype == torch.bfloat16 and all(each.dtype == of[0].dtype for each in ours[1:])
+        for one, other, reference in zip(ours, theirs, exact, strict=True):
+            assert 1e-4 < strays(one, reference) < 1.5 * strays(other, reference)  # whose scores are not rounded
+
+
+def strays(found: Tensor, exact: Tensor) -> float:
+    return float((found.float() - exact).norm() / exact.norm())
+
+
+def test_what_takes_no_products_is_torch_s_in_float32() -> None:
+    halves = [each.detach().bfloat16().requires_grad_() for each in states(1, 1, 600, 600)]
+    assert not takes_products(*halves, None, 0.0, torch.bfloat16)
+    assert takes_products(*(each[:, :, :512] for each in halves), None, 0.0, torch.bfloat16)
+    bias = torch.zeros(600, 600, dtype=torch.bfloat16).tril_()
+    made = attention(*halves, bias, dtype=torch.bfloat16)
+    expected = F.scaled_dot_product_attention(*(each.float() for each in halves), attn_mask=bias.float())
+    assert torch.equal(made, expected.bfloat16())
 
 
 def test_where_something_sees_nothing_it_is_torch_s() -> None:

@@ -1,4 +1,4 @@
-"""Attention is in float32 for every family that asks torch for it, and the same; dropout is drawn the shorter way."""
+"""All families that ask torch for attention get the same, its softmax in float32; dropout is drawn the shorter way."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import pytest
 import torch
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, PreTrainedModel, T5Config
 
+from unmask.models.attention import Seen, SeenMask
 from unmask.models.dropout import DrawnDropout
 from unmask.models.kernels import use_cpu_kernels
 
@@ -50,7 +52,7 @@ def logits_of(model: PreTrainedModel) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("family", ASKING)
-def test_attention_is_in_float32_where_products_are_in_bfloat16(
+def test_the_softmax_is_in_float32_where_products_are_in_bfloat16(
     family: str, make: Callable[[str], PreTrainedModel]
 ) -> None:
     model = built(family, make)
@@ -64,6 +66,42 @@ def test_attention_is_in_float32_where_products_are_in_bfloat16(
     torch.testing.assert_close(logits.float(), reference, rtol=0, atol=0.05 * largest)
     logits.float().square().mean().backward()
     assert all(torch.isfinite(each.grad).all() for each in model.parameters() if each.grad is not None)
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2"])
+def test_packed_rows_in_bfloat16_are_seen_document_by_document(
+    family: str, make: Callable[[str], PreTrainedModel]
+) -> None:
+    documents = torch.repeat_interleave(torch.tensor([1, 2, 3]), torch.tensor([90, 70, 96]))[None]
+    seen = Seen(documents, causal=family == "gpt2")
+    ids = torch.randint(5, 200, (1, 256), generator=torch.Generator().manual_seed(2))
+    model = make(family)
+    use_cpu_kernels(model)
+    found = []
+    for mask, half in ((seen.dense, False), (SeenMask.of(seen), True)):
+        model.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16, enabled=half), Batched() as batched:
+            logits = model(input_ids=ids, attention_mask=mask, position_ids=torch.arange(256)[None] % 24).logits
+        logits.float().square().mean().backward()
+        gradient = torch.cat([each.grad.flatten() for each in model.parameters() if each.grad is not None])
+        found.append((logits.float().detach(), gradient))
+        assert set(batched.dtypes) == ({torch.bfloat16} if half else set())
+    (exact, slope), (made, found_slope) = found
+    torch.testing.assert_close(made, exact, rtol=0, atol=0.05 * float(exact.abs().max()))
+    assert (found_slope - slope).norm() < 0.05 * slope.norm()
+
+
+class Batched(TorchDispatchMode):
+    """Notes in which precision batches of matrices are multiplied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dtypes: list[torch.dtype] = []
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function in (torch.ops.aten.bmm.default, torch.ops.aten.baddbmm.default):
+            self.dtypes.append(args[0].dtype)
+        return function(*args, **(kwargs or {}))
 
 
 def test_where_nothing_is_learnt_nothing_is_another(make: Callable[[str], PreTrainedModel]) -> None:

@@ -14,11 +14,13 @@ from unmask.training.optimizer import NEWTON_SCHULZ, ROUNDS, Muon, Optimizer, Op
 VOCABULARY = Vocabulary(size=300, mask=4, pad=0, start=2, end=3, special=(0, 1, 2, 3, 4))
 
 
+@pytest.mark.parametrize("halves", [False, True])
 @pytest.mark.parametrize("shape", [(192, 64), (64, 172)])
-def test_orthogonal_brings_every_singular_value_near_one(shape: tuple[int, int]) -> None:
+def test_orthogonal_brings_every_singular_value_near_one(shape: tuple[int, int], halves: bool) -> None:
     matrices = torch.randn(3, *shape, generator=torch.Generator().manual_seed(0))
-    values = torch.linalg.svdvals(orthogonalize(matrices))
-    assert values.min() > 0.5 and values.max() < 1.3
+    made = orthogonalize(matrices, halves=halves)
+    values = torch.linalg.svdvals(made)
+    assert made.dtype == torch.float32 and values.min() > 0.5 and values.max() < 1.3
 
 
 def test_orthogonal_keeps_the_singular_vectors() -> None:
@@ -44,13 +46,14 @@ def test_rounds_on_a_wide_matrix_are_those_on_its_singular_values(smallest: floa
     assert (found - exact).norm() / exact.norm() < 5e-4
 
 
-def test_our_muon_steps_as_torchs_does() -> None:
-    # torch's orthogonalises in bfloat16, so its updates are ours to about one part in a hundred
+@pytest.mark.parametrize("halves", [False, True])
+def test_our_muon_steps_as_torchs_does(halves: bool) -> None:
+    # torch's orthogonalises in bfloat16, one after another: its updates are ours to about one part in a hundred
     generator = torch.Generator().manual_seed(2)
     start = [torch.randn(96, 32, generator=generator) for _ in range(2)]
     gradients = [torch.randn(96, 32, generator=generator) for _ in range(6)]
     moved = []
-    for kind, extra in ((Muon, {}), (torch.optim.Muon, {"nesterov": True, "adjust_lr_fn": "original"})):
+    for kind, extra in ((Muon, {"halves": halves}), (torch.optim.Muon, {"nesterov": True, "adjust_lr_fn": "original"})):
         weights = [torch.nn.Parameter(each.clone()) for each in start]
         optimizer = kind(weights, lr=0.02, momentum=0.95, weight_decay=0.01, **extra)
         for step in range(3):
@@ -59,6 +62,13 @@ def test_our_muon_steps_as_torchs_does() -> None:
             optimizer.step()
         moved.append(torch.stack([w.detach() - s for w, s in zip(weights, start, strict=True)]))
     assert (moved[0] - moved[1]).norm() / moved[1].norm() < 0.02
+
+
+def test_a_run_in_bfloat16_orthogonalises_in_it_and_no_other_does() -> None:
+    model = build_model("modernbert", "tiny", VOCABULARY, length=32, dropout=0.0, seed=0)
+    for products, halves in ((torch.float32, False), (torch.bfloat16, True), (torch.float16, False)):
+        _, muon = Optimizer(model, Optimizing(), products).parts
+        assert isinstance(muon.optimizer, Muon) and muon.optimizer.halves == halves
 
 
 def test_matrices_of_the_layers_go_to_muon_and_everything_else_to_adamw() -> None:

@@ -25,7 +25,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 from torch.utils._pytree import tree_map
 
-from unmask.models.attention_products import attention as torch_attention
+from unmask.models import attention_products
 
 STRETCH = 32  # tokens whose windows are looked through at once; as many as the window reaches, where that is more
 WINDOWED = 2  # times what a stretch sees: rows that are as long take less time by stretches
@@ -138,10 +138,17 @@ class SeenMask(Tensor):
             return func(*args, **kwargs)
 
 
+def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, **options: Any) -> Tensor:
+    """Torch's attention, B×H×L×D, in the way that takes least time; options are those of `attention_products`."""
+    if isinstance(mask, SeenMask):
+        return attend(mask.seen, query, key, value, **options)
+    return attention_products.attention(query, key, value, mask, **options)
+
+
 def attend(seen: Seen, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
-    """Attention, B×H×L×D, of each token to those that it sees; options are those of torch's attention."""
+    """Attention, B×H×L×D, of each token to those that it sees; options are as above."""
     options.pop("is_causal", None)
-    attention = partial(torch_attention, **options)
+    attention = partial(attention_products.attention, **options)
     tokens = [states.transpose(1, 2).flatten(0, 1) for states in (query, key, value)]  # T H D
     way = attend_documents if seen.window is None else attend_windows
     states = way(seen, tokens, attention)

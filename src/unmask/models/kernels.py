@@ -3,8 +3,8 @@
 In: a learner. Out: the same learner and weights; layers that have no shorter way stay as they are.
 
     ModernBERT on a CPU           layers with fewer passes over memory: `modernbert_cpu`
-    torch's attention on a CPU    in float32, whatever family asks for it; as products where texts are short or weights
-                                  are dropped: `attention_products`
+    torch's attention on a CPU    as products where texts are short, weights are dropped or bfloat16 is asked for, else
+                                  in float32, whatever family asks for it: `attention_products`
     dropout on a CPU              four draws of each random number: `dropout`
 
 Products in bfloat16 take half of the time on processors that have instructions for them; torch's attention takes six
@@ -22,7 +22,8 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers import __version__ as transformers_version
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-from unmask.models.attention_products import attend_by_products, takes_products
+from unmask.models.attention import SeenMask, attend
+from unmask.models.attention_products import attend_by_products, attention_dtype, takes_products
 from unmask.models.dropout import replace_dropout
 from unmask.progress import say
 
@@ -74,13 +75,20 @@ def sdpa_on_cpu(
     is_causal: bool | None = None,
     **others: Any,
 ) -> tuple[Tensor, None]:
-    """Transformers' call of torch's attention, B×H×L×D to B×L×H×D, in float32."""
+    """Transformers' call of torch's attention, B×H×L×D to B×L×H×D: in float32, but for products in bfloat16."""
+    dtype, mask = attention_dtype(), _single(attention_mask)
     with torch.autocast(query.device.type, enabled=False):
-        query, key, value, mask = (_single(each) for each in (query, key, value, attention_mask))
-        if others.get("position_bias") is None and takes_products(query, key, value, mask, dropout):
+        if dtype == torch.float32:
+            query, key, value = (_single(each) for each in (query, key, value))
+        products: dict[str, Any] = {"dropout_p": dropout, "scale": scaling, "dtype": dtype}
+        biased = others.get("position_bias") is not None
+        if isinstance(mask, SeenMask) and not biased and query.shape[1] == key.shape[1]:
+            return attend(mask.seen, query, key, value, **products).transpose(1, 2).contiguous(), None
+        if not biased and takes_products(query, key, value, mask, dropout, dtype):
             causal = mask is None and (getattr(module, "is_causal", True) if is_causal is None else is_causal)
-            states = attend_by_products(query, key, value, mask, dropout_p=dropout, is_causal=causal, scale=scaling)
+            states = attend_by_products(query, key, value, mask, is_causal=causal, **products)
             return states.transpose(1, 2).contiguous(), None
+        query, key, value = (_single(each) for each in (query, key, value))
         options = {"dropout": dropout, "scaling": scaling, "is_causal": is_causal, **others}
         singles = {name: _single(each) for name, each in options.items()}
         return sdpa_attention_forward(module, query, key, value, mask, **singles)

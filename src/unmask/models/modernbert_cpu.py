@@ -11,7 +11,8 @@ transformers, written for compilers that fuse it, does a lot of that. Here
 - where only some positions are predicted, the last layer goes on after its attention with those alone: nothing else of
   what it would compute is looked at.
 
-Where autocast asks for bfloat16, products and gates are computed in it, positions, attention and sums in float32.
+Where autocast asks for bfloat16, products and gates are computed in it, and of attention the products; positions,
+softmax and sums in float32.
 
 Transformers' classes are private and may change with any version. So the parameters and attributes that are relied on
 are compared first, and a small model has to say the same both ways; else nothing is replaced.
@@ -40,7 +41,8 @@ from transformers.models.modernbert.modeling_modernbert import (
     ModernBertRotaryEmbedding,
 )
 
-from unmask.models.attention_products import attention
+from unmask.models.attention import attention
+from unmask.models.attention_products import attention_dtype
 from unmask.models.modernbert_rows import interleaved_rows
 
 
@@ -115,9 +117,10 @@ class FusedAttention(ModernBertAttention):
     ) -> Tensor:
         """B×L×D states, added onto others; 1×P×D where flat positions are given that alone are wanted."""
         query, key, value = RotaryQKV.apply(hidden_states, self.Wqkv.weight, *position_embeddings)  # type: ignore[no-untyped-call]
+        dropout, dtype = self.attention_dropout if self.training else 0.0, attention_dtype()
         with torch.autocast("cpu", enabled=False):  # torch's attention takes longer in bfloat16
-            dropout = self.attention_dropout if self.training else 0.0
-            context = attention(query, key, value, attention_mask, dropout_p=dropout).transpose(1, 2).contiguous()
+            context = attention(query, key, value, attention_mask, dropout_p=dropout, dtype=dtype)
+            context = context.transpose(1, 2).contiguous()
         if predicted is not None:
             context, residual = (each.flatten(0, 1).index_select(0, predicted)[None] for each in (context, residual))
         if _drops(self.out_drop) or product_dtype() != torch.float32:

@@ -1,8 +1,8 @@
 """The optimizer: Muon on the matrices of the layers, AdamW on everything else, and the learning rate over the run.
 
 Muon (Jordan et al. 2024) replaces each matrix's momentum by the nearest orthogonal matrix, found by a Newton–Schulz
-iteration. torch's own does so in bfloat16, one matrix at a time, which a CPU without bfloat16 units does slowly;
-here it runs in float32 on CPUs, and matrices of one shape go through it together.
+iteration, in bfloat16 as published. On a CPU that is slow unless it multiplies bfloat16: there it runs in float32, but
+for runs that are in bfloat16 themselves. Matrices of one shape go through it together.
 """
 
 from __future__ import annotations
@@ -81,14 +81,14 @@ class Optimizing:
         return replace(self, muon_lr=self.muon_lr / times, adamw_lr=self.adamw_lr / times)
 
 
-def orthogonalize(matrices: Tensor) -> Tensor:
+def orthogonalize(matrices: Tensor, *, halves: bool = False) -> Tensor:
     """The nearest orthogonal matrix of each of N matrices, N×R×C, nearly: singular values come near 1.
 
-    A float32 product on CPU; bfloat16 where the hardware has it. A round multiplies X by p(X Xᵀ), a polynomial:
-    where X is much wider than high, the rounds are done on the small X Xᵀ alone, which halves the work, and X is
-    multiplied once by the product of them all. bfloat16 is too coarse for that.
+    Products are in bfloat16 on a GPU, or where that is asked for, else in float32. A round multiplies X by p(X Xᵀ), a
+    polynomial: where X is much wider than high, the rounds are done on the small X Xᵀ alone, which halves the work, and
+    X is multiplied once by the product of them all. bfloat16 is too coarse for that.
     """
-    x = matrices.bfloat16() if matrices.is_cuda else matrices
+    x = matrices.bfloat16() if halves or matrices.is_cuda else matrices
     tall = x.shape[-2] > x.shape[-1]
     if tall:
         x = x.mT
@@ -123,8 +123,11 @@ def _all_rounds(gram: Tensor) -> Tensor:
 class Muon(torch.optim.Optimizer):
     """Momentum, orthogonalised; matrices of one shape in one batch of products."""
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float, momentum: float, weight_decay: float) -> None:
+    def __init__(
+        self, parameters: Iterable[Tensor], lr: float, momentum: float, weight_decay: float, *, halves: bool = False
+    ) -> None:
         super().__init__(parameters, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+        self.halves = halves  # whether products are in bfloat16 on a CPU too
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
@@ -135,9 +138,8 @@ class Muon(torch.optim.Optimizer):
                 if parameter.grad is not None:
                     by_shape.setdefault(parameter.shape, []).append(parameter)
             for (rows, columns), parameters in by_shape.items():
-                updates = orthogonalize(
-                    torch.stack([full_tensor(momentum) for momentum in self._ahead(parameters, group["momentum"])])
-                )
+                ahead = [full_tensor(momentum) for momentum in self._ahead(parameters, group["momentum"])]
+                updates = orthogonalize(torch.stack(ahead), halves=self.halves)
                 shards = [shard_like(update, parameter) for update, parameter in zip(updates, parameters, strict=True)]
                 torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
                 torch._foreach_add_(parameters, shards, alpha=-group["lr"] * sqrt(max(1.0, rows / columns)))
@@ -172,7 +174,7 @@ class OptimizerPart:
 class Optimizer:
     """Both optimizers as one: a rate for the step, a step, and a state of named tensors."""
 
-    def __init__(self, model: Module, settings: Optimizing) -> None:
+    def __init__(self, model: Module, settings: Optimizing, products: torch.dtype = torch.float32) -> None:
         self.settings = settings
         self.tables = Tables(model)
         self.names: dict[Tensor, str] = {parameter: name for name, parameter in model.named_parameters()}
@@ -195,7 +197,8 @@ class Optimizer:
         adamw = torch.optim.AdamW(groups, lr=settings.adamw_lr, betas=settings.betas, fused=True)
         self.parts = [OptimizerPart("adamw", adamw, settings.adamw_lr, averages=2, counters=True)]
         if matrices:
-            muon = Muon(matrices, settings.muon_lr, settings.momentum, settings.weight_decay)
+            halves = products == torch.bfloat16
+            muon = Muon(matrices, settings.muon_lr, settings.momentum, settings.weight_decay, halves=halves)
             self.parts.append(OptimizerPart("muon", muon, settings.muon_lr, averages=1, counters=False))
 
     def step(self, step: float, steps: int) -> None:

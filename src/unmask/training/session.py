@@ -67,15 +67,16 @@ class Session:
             world.hand_out(learner.parameters())  # what was computed from data may differ in its last bits elsewhere
         if computing.shard and world.size > 1:
             shard_layers(learner, device, world.size)
+        precision = Precision(computing.precision, device.type)
         return cls(
             job=job,
             steps=steps,
             learner=learner,
-            optimizer=Optimizer(learner, job.optimizing),
+            optimizer=Optimizer(learner, job.optimizing, precision.dtype),
             source=job.source(pacer.timetable),
             validation=job.validation(learner),
             computing=computing,
-            precision=Precision(computing.precision, device.type),
+            precision=precision,
             pacer=pacer,
         )
 
