@@ -46,7 +46,9 @@ class Tables:
                 weight.grad = self._whole(weight, weight.grad)
 
     def _whole(self, weight: Tensor, read: Tensor) -> Tensor:
-        whole = self.gradients.setdefault(weight, torch.zeros_like(weight))
+        if weight not in self.gradients:
+            self.gradients[weight] = torch.zeros_like(weight)
+        whole = self.gradients[weight]
         if weight in self.rows:
             whole.index_fill_(0, self.rows[weight], 0.0)
         self.rows[weight] = read._indices()[0]
