@@ -8,7 +8,7 @@ In: a learner. Out: the same learner and weights; layers that have no shorter wa
     dropout on a CPU              four draws of each random number: `dropout`
 
 Products in bfloat16 take half of the time on processors that have instructions for them; torch's attention takes six
-times as long (its backward pass, rows of 25 tokens), which ate up what products gain.
+times as long (its backward pass, rows of 25 tokens), which ate up what products gain. So it is asked in float32 only.
 """
 
 from __future__ import annotations
