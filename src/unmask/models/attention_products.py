@@ -139,7 +139,7 @@ class AttentionProducts(Function):
             dropped = dropping.factors(kept).mul_(weights).to(dtype)
         ctx.save_for_backward(query, key, value, saved, kept)
         ctx.heads, ctx.scale, ctx.dropping, ctx.given = heads, scale, dropping, given
-        return torch.bmm(dropped, value).unflatten(0, heads)
+        return cast(Tensor, torch.bmm(dropped, value).unflatten(0, heads))
 
     @staticmethod
     @once_differentiable
